@@ -88,6 +88,9 @@ format: venv ## Format the code
 settings: venv proto ## Write docs/settings.md from the settings classes
 	$(BIN)/python -m deploy.settings_reference > docs/settings.md
 
+commands: venv proto ## Write the table of docs/maestro.md from the declarations of the commands
+	$(BIN)/python -m deploy.commands_reference
+
 examples: venv proto ## Record the examples of the API documentation from a running stack
 	$(BIN)/python -m tests.reference
 
@@ -144,4 +147,4 @@ tools: ## Install the tools of all suites, each of which otherwise installs its 
 clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test unit drivers properties coverage maestro dashboard vendor examples cli-types check lint types protos-check openapi-check protos-release release-state api fault attack bench format lock venv proto tools clean
+.PHONY: help run test unit drivers properties coverage maestro dashboard vendor examples commands cli-types check lint types protos-check openapi-check protos-release release-state api fault attack bench format lock venv proto tools clean

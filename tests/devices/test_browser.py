@@ -8,7 +8,7 @@ from PIL import Image
 from mobiletest_automation.commands.selector_search import find_by_selector
 from mobiletest_automation.devices.port import DeviceFailure
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
-from mobiletest_automation.flows.commands import AssertVisible
+from mobiletest_automation.flows.assertion_commands import AssertVisible
 from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.screen.elements import Element, Point, Role, walk

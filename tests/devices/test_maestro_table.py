@@ -6,10 +6,11 @@ import pytest
 
 from deploy.devices.hubs import Hub
 from mobiletest_automation.devices.port import Build
+from mobiletest_automation.flows.commands import CommandSpec
 from tests.devices.conftest import BROWSER, PHONE, browser_target, phone_target
 from tests.devices.hub_devices import HubDevices, SharedBrowser
 from tests.hubs import serve_folder
-from tests.maestro.table import APP, ROWS, Row, check_cell
+from tests.maestro.table import APP, ROWS, check_cell
 
 # Of the browser, in which they stay: these commands have one of their own.
 CHANGES_SETTINGS = {
@@ -24,18 +25,18 @@ def app() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
-async def test_each_command_in_chromium(chromedriver: Hub, browsers: SharedBrowser, app: str, row: Row) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+async def test_each_command_in_chromium(chromedriver: Hub, browsers: SharedBrowser, app: str, row: CommandSpec) -> None:
     build = Build(app_name="Commands", static_url=f"{app}/index.html")
     own = HubDevices(browser_target(chromedriver), BROWSER)
-    devices = own if row.command in CHANGES_SETTINGS else browsers
-    await check_cell(devices, row.command, row.chromium, build=build, second_page=f"{app}/second.html")
+    devices = own if row.name in CHANGES_SETTINGS else browsers
+    await check_cell(devices, row.name, row.chromium, build=build, second_page=f"{app}/second.html")
     assert own.open == []
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.command)
-async def test_each_command_on_the_fake_driver(appium: Hub, row: Row) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+async def test_each_command_on_the_fake_driver(appium: Hub, row: CommandSpec) -> None:
     """Its app is always the same, whatever is done to it."""
     phones = HubDevices(phone_target(appium), PHONE, app=str(APP / "fake_driver.xml"))
     second = "https://commands.example.com/second.html"
-    await check_cell(phones, row.command, row.fake_driver, build=Build(), second_page=second, reacts=False)
+    await check_cell(phones, row.name, row.fake_driver, build=Build(), second_page=second, reacts=False)

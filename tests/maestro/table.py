@@ -1,14 +1,13 @@
-"""The table of commands in docs/maestro.md, and how its cells are checked: a flow for each command is run."""
+"""The table of commands in docs/maestro.md: how its cells are checked, by running a flow for each command."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
 from mobiletest_automation.devices.port import Build, Devices
 from mobiletest_automation.flows.loader import Json
+from mobiletest_automation.flows.parser import COMMANDS
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import AttemptResult, StepStatus
 from mobiletest_automation.model.run_config import FallbackTrigger, RunConfig
@@ -28,24 +27,8 @@ MEDIA = {"parts/cat.png": PNG}
 CHECKS = {"assertVisible", "assertNotVisible", "assertTrue", "extendedWaitUntil"}
 
 
-class Row(NamedTuple):
-    """A row of the table; a cell is "yes", "no effect", "with a model" or "refused"."""
-
-    command: str
-    parsed: str
-    simulated: str
-    fake_driver: str
-    chromium: str
-    difference: str
-
-
-def _rows() -> list[Row]:
-    page = (Path(__file__).parents[2] / "docs" / "maestro.md").read_text()
-    lines = re.findall(r"^\| `(\w+)` \|(.*)\|(.*)\|(.*)\|(.*)\|(.*)\|$", page, re.M)
-    return [Row(*(cell.strip() for cell in line)) for line in lines]
-
-
-ROWS = _rows()
+# Of the table, which a unit test compares with them.
+ROWS = tuple(COMMANDS.values())
 
 
 async def check_cell(

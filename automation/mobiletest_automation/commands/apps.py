@@ -8,56 +8,70 @@ from typing import assert_never
 from mobiletest_automation.commands.context import CommandContext, command_outcome
 from mobiletest_automation.commands.support import missing_file
 from mobiletest_automation.devices.port import LaunchOptions, LinkTarget
-from mobiletest_automation.flows import commands, device_commands
-from mobiletest_automation.flows.steps import AppCommand
+from mobiletest_automation.flows.app_commands import (
+    AppCommand,
+    ClearKeychain,
+    ClearState,
+    KillApp,
+    LaunchApp,
+    OpenBrowser,
+    OpenLink,
+    SetPermissions,
+    StopApp,
+)
+from mobiletest_automation.flows.device_commands import (
+    AddMedia,
+    AssertMode,
+    DeviceCommand,
+    Mode,
+    SetLocation,
+    SetMode,
+    SetOrientation,
+    Travel,
+)
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import StepFailed, StepOutcome
 
 LEG_STEPS = 50
 
 
-async def perform_on_app(context: CommandContext, command: AppCommand) -> StepOutcome:
+async def perform_on_app(context: CommandContext, command: AppCommand | DeviceCommand) -> StepOutcome:
     device = context.device
     match command:
-        case device_commands.LaunchApp():
+        case LaunchApp():
             await _launch(context, command)
-        case device_commands.StopApp(app_id):
+        case StopApp(app_id):
             await device.stop(context.other_app(app_id))
-        case device_commands.KillApp(app_id):
+        case KillApp(app_id):
             await device.kill(context.other_app(app_id))
-        case device_commands.ClearState(app_id):
+        case ClearState(app_id):
             await device.clear_state(context.other_app(app_id))
-        case device_commands.ClearKeychain():
+        case ClearKeychain():
             await device.clear_keychain()
-        case device_commands.SetPermissions(app_id, permissions):
+        case SetPermissions(app_id, permissions):
             await device.set_permissions(context.other_app(app_id), dict(permissions))
-        case device_commands.OpenLink():
+        case OpenLink():
             await device.open_link(command.link, _link_target(command))
-        case device_commands.OpenBrowser(link):
+        case OpenBrowser(link):
             await device.open_browser(link)
-        case device_commands.SetMode(mode, on):
+        case SetMode(mode, on):
             await device.set_mode(mode, on=not await device.is_mode_on(mode) if on is None else on)
-        case device_commands.AssertMode(mode, on):
+        case AssertMode(mode, on):
             await _check_mode(context, mode, on)
-        case device_commands.AddMedia(files):
+        case AddMedia(files):
             await _add_media(context, files)
-        case device_commands.Travel():
+        case Travel():
             await _travel(context, command)
-        case device_commands.SetLocation(latitude, longitude):
+        case SetLocation(latitude, longitude):
             await device.set_location(latitude, longitude)
-        case device_commands.SetOrientation(orientation):
+        case SetOrientation(orientation):
             await device.set_orientation(orientation)
-        case commands.Back():
-            await device.back()
-        case commands.HideKeyboard():
-            context.watcher.in_motion = True
-            await device.hide_keyboard()
         case _:
             assert_never(command)
     return command_outcome(command)
 
 
-async def _launch(context: CommandContext, command: device_commands.LaunchApp) -> None:
+async def _launch(context: CommandContext, command: LaunchApp) -> None:
     if command.clear_keychain:
         await context.device.clear_keychain()
     options = LaunchOptions(
@@ -72,7 +86,7 @@ async def _launch(context: CommandContext, command: device_commands.LaunchApp) -
     await context.device.launch(options)
 
 
-async def _check_mode(context: CommandContext, mode: device_commands.Mode, on: bool) -> None:
+async def _check_mode(context: CommandContext, mode: Mode, on: bool) -> None:
     if await context.device.is_mode_on(mode) != on:
         raise StepFailed(Category.ASSERTION_FAILED, f"{mode.words} is {'off' if on else 'on'}")
 
@@ -84,7 +98,7 @@ async def _add_media(context: CommandContext, files: Sequence[str]) -> None:
         await context.device.add_media(PurePosixPath(path).name, await context.files.read(path))
 
 
-async def _travel(context: CommandContext, command: device_commands.Travel) -> None:
+async def _travel(context: CommandContext, command: Travel) -> None:
     """The first point, then up to LEG_STEPS points on the way to each of the others, at most one each second."""
     device = context.device
     await device.set_location(command.points[0].latitude, command.points[0].longitude)
@@ -98,7 +112,7 @@ async def _travel(context: CommandContext, command: device_commands.Travel) -> N
         arrival += seconds
 
 
-def _link_target(command: device_commands.OpenLink) -> LinkTarget:
+def _link_target(command: OpenLink) -> LinkTarget:
     if command.in_browser:
         return LinkTarget.BROWSER
     return LinkTarget.OWN_APP if command.in_own_app else LinkTarget.ANY

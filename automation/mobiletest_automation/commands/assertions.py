@@ -3,10 +3,16 @@
 from mobiletest_automation.commands.context import CommandContext, FirstMatch, command_outcome
 from mobiletest_automation.commands.selector_search import explain_missing
 from mobiletest_automation.devices.stability import wait_until_stable
-from mobiletest_automation.flows import commands
+from mobiletest_automation.flows.assertion_commands import (
+    AssertionCommand,
+    AssertNotVisible,
+    AssertTrue,
+    AssertVisible,
+    ExtendedWaitUntil,
+    WaitForAnimationToEnd,
+)
 from mobiletest_automation.flows.css_selectors import NOT_A_WEB_PAGE, css_selectors_of
 from mobiletest_automation.flows.selectors import Condition, Selector
-from mobiletest_automation.flows.steps import AssertionCommand
 from mobiletest_automation.flows.values import is_true
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import (
@@ -23,20 +29,20 @@ CONDITION_SECONDS = 7.0
 
 async def perform_assertion(context: CommandContext, command: AssertionCommand) -> StepOutcome:
     match command:
-        case commands.AssertVisible(selector):
+        case AssertVisible(selector):
             element = await _wait_until_visible(context, selector, context.seconds, Category.ASSERTION_FAILED)
             return command_outcome(command, element)
-        case commands.AssertNotVisible(selector):
+        case AssertNotVisible(selector):
             await _wait_until_gone(context, selector, context.seconds, Category.ASSERTION_FAILED)
             return command_outcome(command, message=_doubt_about_absence(context, selector))
-        case commands.AssertTrue():
+        case AssertTrue():
             _check_true(command)
             return command_outcome(command)
-        case commands.ExtendedWaitUntil():
+        case ExtendedWaitUntil():
             awaited = await _wait_until(context, command)
             gone = command.not_visible
             return command_outcome(command, awaited, _doubt_about_absence(context, gone) if gone is not None else "")
-        case commands.WaitForAnimationToEnd(seconds):
+        case WaitForAnimationToEnd(seconds):
             at_rest = await wait_until_stable(context.device, context.watcher, seconds)
             message = "" if at_rest else f"the screen was still moving after {seconds:g} s"
             return command_outcome(command, message=message)
@@ -57,14 +63,14 @@ async def condition_holds(context: CommandContext, condition: Condition) -> bool
     return gone is None or await context.watcher.until_gone(FirstMatch(gone), seconds) is None
 
 
-def _check_true(command: commands.AssertTrue) -> None:
+def _check_true(command: AssertTrue) -> None:
     if not is_true(command.value):
         what = command.raw or command.value
         said = f"{what} is not true" + (f": it is {command.value or 'empty'}" if command.raw else "")
         raise StepFailed(Category.ASSERTION_FAILED, said, reason=f"{what} is not true")
 
 
-async def _wait_until(context: CommandContext, command: commands.ExtendedWaitUntil) -> Element | None:
+async def _wait_until(context: CommandContext, command: ExtendedWaitUntil) -> Element | None:
     """The visible element, if the command names one."""
     seconds = context.seconds if command.timeout_seconds is None else command.timeout_seconds
     element = None

@@ -1,6 +1,5 @@
-"""What every command needs: the device, its screen, the variables that steps share, and the name of its action."""
+"""What every command needs: the device, its screen, the variables that steps share."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from mobiletest_automation.commands.baselines import TakenPictures
@@ -15,10 +14,8 @@ from mobiletest_automation.commands.selector_search import (
 from mobiletest_automation.devices.port import Device
 from mobiletest_automation.devices.stability import wait_until_at_rest, wait_until_stable
 from mobiletest_automation.devices.watcher import Watcher
-from mobiletest_automation.flows import capture_commands, commands, device_commands
 from mobiletest_automation.flows.commands import BaseCommand
 from mobiletest_automation.flows.patterns import WorkBudgetExceeded
-from mobiletest_automation.flows.script_commands import EvalScript, RunScript
 from mobiletest_automation.flows.selectors import Selector
 from mobiletest_automation.flows.variables import BuiltInVariables
 from mobiletest_automation.model.failures import Category
@@ -28,68 +25,10 @@ from mobiletest_automation.ports import FlowFiles
 from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.secret_texts import Keyboard, SecretTexts
-from mobiletest_automation.sentences.intents import Action
 
 # How long a command, and an optional one, waits for its element, as in Maestro.
 ELEMENT_SECONDS = 17.0
 OPTIONAL_SECONDS = 7.0
-
-_ACTIONS: Mapping[type[BaseCommand], Action] = {
-    commands.TapOn: Action.TAP,
-    commands.DoubleTapOn: Action.DOUBLE_TAP,
-    commands.LongPressOn: Action.LONG_PRESS,
-    commands.InputText: Action.TYPE,
-    commands.PasteText: Action.TYPE,
-    commands.EraseText: Action.CLEAR,
-    commands.PressKey: Action.PRESS_KEY,
-    commands.Back: Action.BACK,
-    commands.HideKeyboard: Action.HIDE_KEYBOARD,
-    commands.Swipe: Action.SWIPE,
-    commands.Scroll: Action.SCROLL,
-    commands.ScrollUntilVisible: Action.SCROLL_UNTIL_VISIBLE,
-    commands.AssertVisible: Action.ASSERT_VISIBLE,
-    commands.AssertNotVisible: Action.ASSERT_NOT_VISIBLE,
-    commands.AssertTrue: Action.ASSERT_TRUE,
-    commands.ExtendedWaitUntil: Action.WAIT_FOR,
-    commands.WaitForAnimationToEnd: Action.WAIT_UNTIL_STILL,
-    commands.CopyTextFrom: Action.COPY_TEXT,
-    commands.SetClipboard: Action.SET_CLIPBOARD,
-    device_commands.LaunchApp: Action.LAUNCH_APP,
-    device_commands.StopApp: Action.STOP_APP,
-    device_commands.ClearState: Action.CLEAR_STATE,
-    device_commands.KillApp: Action.KILL_APP,
-    device_commands.ClearKeychain: Action.CLEAR_KEYCHAIN,
-    device_commands.SetPermissions: Action.SET_PERMISSIONS,
-    device_commands.OpenLink: Action.OPEN_LINK,
-    device_commands.OpenBrowser: Action.OPEN_BROWSER,
-    device_commands.AddMedia: Action.ADD_MEDIA,
-    device_commands.Travel: Action.TRAVEL,
-    device_commands.SetLocation: Action.SET_LOCATION,
-    device_commands.SetOrientation: Action.SET_ORIENTATION,
-    capture_commands.InputRandom: Action.TYPE,
-    capture_commands.TakeScreenshot: Action.SCREENSHOT,
-    capture_commands.StartRecording: Action.START_RECORDING,
-    capture_commands.StopRecording: Action.STOP_RECORDING,
-    capture_commands.AssertScreenshot: Action.ASSERT_SCREENSHOT,
-    capture_commands.AssertWithAI: Action.ASSERT_WITH_AI,
-    capture_commands.AssertNoDefectsWithAI: Action.ASSERT_NO_DEFECTS_WITH_AI,
-    capture_commands.ExtractTextWithAI: Action.EXTRACT_TEXT,
-    RunScript: Action.RUN_SCRIPT,
-    EvalScript: Action.EVAL_SCRIPT,
-}
-
-
-def action_of(command: BaseCommand) -> Action:
-    """What a command does, as the API names it."""
-    match command:
-        case commands.PressKey("back"):
-            return Action.BACK
-        case device_commands.SetMode(mode):
-            return Action(f"set_{mode}")
-        case device_commands.AssertMode(mode):
-            return Action(f"assert_{mode}")
-        case _:
-            return _ACTIONS[type(command)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +115,7 @@ class FirstMatch:
 
 
 def command_outcome(command: BaseCommand, element: Element | None = None, message: str = "") -> StepOutcome:
-    return StepOutcome(action=action_of(command), resolution=Resolution.COMMAND, element=element, message=message)
+    return StepOutcome(action=command.action, resolution=Resolution.COMMAND, element=element, message=message)
 
 
 def join_messages(*messages: str) -> str:

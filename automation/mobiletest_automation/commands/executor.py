@@ -5,20 +5,28 @@ from typing import assert_never
 from mobiletest_automation.commands import apps, assertions, captures, swipes, taps
 from mobiletest_automation.commands.context import CommandContext, command_outcome, join_messages
 from mobiletest_automation.commands.support import unsupported
-from mobiletest_automation.flows import commands
-from mobiletest_automation.flows.capture_commands import CaptureCommand, InputRandom
+from mobiletest_automation.flows.app_commands import AppCommand
+from mobiletest_automation.flows.assertion_commands import AssertionCommand
+from mobiletest_automation.flows.capture_commands import CaptureCommand
 from mobiletest_automation.flows.css_selectors import css_selectors_of
+from mobiletest_automation.flows.device_commands import DeviceCommand
 from mobiletest_automation.flows.nodes import quote
 from mobiletest_automation.flows.selectors import Condition
-from mobiletest_automation.flows.steps import (
-    AppCommand,
-    AssertionCommand,
-    Command,
-    SwipeCommand,
-    TapCommand,
+from mobiletest_automation.flows.steps import Command
+from mobiletest_automation.flows.text_commands import (
+    Back,
+    CopyTextFrom,
+    EraseText,
+    HideKeyboard,
+    InputRandom,
+    InputText,
+    PasteText,
+    PressKey,
+    SetClipboard,
     TextCommand,
 )
 from mobiletest_automation.flows.texts import cut
+from mobiletest_automation.flows.touch_commands import SwipeCommand, TapCommand
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import StepFailed, StepOutcome
 
@@ -51,7 +59,7 @@ class CommandExecutor:
             return await captures.perform_capture(context, command)
         if isinstance(command, TextCommand):
             return await _perform_text(context, command)
-        if isinstance(command, AppCommand):
+        if isinstance(command, AppCommand | DeviceCommand):
             return await apps.perform_on_app(context, command)
         raise AssertionError(f"{type(command).__name__} is not a single command")
 
@@ -64,32 +72,35 @@ class CommandExecutor:
 async def _perform_text(context: CommandContext, command: TextCommand) -> StepOutcome:
     device = context.device
     match command:
-        case commands.InputText(text):
+        case InputText(text):
             await context.keyboard.type(text)
         case InputRandom():
             text = context.random_texts.draw(command)
             await context.keyboard.type(text)
             return command_outcome(command, message=f'typed "{cut(text, 200)}"')
-        case commands.EraseText(0):
+        case EraseText(0):
             pass
-        case commands.EraseText(characters):
+        case EraseText(characters):
             await device.clear(characters=characters)
-        case commands.PressKey("back"):
-            await device.back()
-        case commands.PressKey(key):
-            await device.press_key(key)
-        case commands.SetClipboard(text):
+        case SetClipboard(text):
             context.variables.copied = text
-        case commands.CopyTextFrom():
+        case CopyTextFrom():
             return await _copy_text(context, command)
-        case commands.PasteText():
+        case PasteText():
             return await _paste_text(context, command)
+        case PressKey("back") | Back():
+            await device.back()
+        case PressKey(key):
+            await device.press_key(key)
+        case HideKeyboard():
+            context.watcher.in_motion = True
+            await device.hide_keyboard()
         case _:
             assert_never(command)
     return command_outcome(command)
 
 
-async def _copy_text(context: CommandContext, command: commands.CopyTextFrom) -> StepOutcome:
+async def _copy_text(context: CommandContext, command: CopyTextFrom) -> StepOutcome:
     """Of an element without a text its hint, or else its label, as in Maestro; they may all be empty."""
     found = await context.find(command.selector)
     text = found.element.text or found.element.hint or found.element.label
@@ -98,7 +109,7 @@ async def _copy_text(context: CommandContext, command: commands.CopyTextFrom) ->
     return command_outcome(command, found.element, join_messages(copied, found.message))
 
 
-async def _paste_text(context: CommandContext, command: commands.PasteText) -> StepOutcome:
+async def _paste_text(context: CommandContext, command: PasteText) -> StepOutcome:
     text = context.variables.copied
     if text is None:
         raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: use copyTextFrom first")

@@ -1,11 +1,56 @@
 """Previews what a step would do on a screen, by the rules alone, without a device or a model."""
 
-from mobiletest_automation.commands.context import action_of
 from mobiletest_automation.commands.selector_search import describe_matches, explain_missing, find_by_selector
-from mobiletest_automation.flows import capture_commands, commands, device_commands
+from mobiletest_automation.flows.app_commands import (
+    ClearState,
+    KillApp,
+    LaunchApp,
+    OpenBrowser,
+    OpenLink,
+    SetPermissions,
+    StopApp,
+)
+from mobiletest_automation.flows.assertion_commands import (
+    AssertNotVisible,
+    AssertTrue,
+    AssertVisible,
+    ExtendedWaitUntil,
+)
+from mobiletest_automation.flows.capture_commands import (
+    AssertScreenshot,
+    AssertWithAI,
+    ExtractTextWithAI,
+    StartRecording,
+    TakeScreenshot,
+)
 from mobiletest_automation.flows.css_selectors import css_selectors_of
+from mobiletest_automation.flows.device_commands import (
+    AddMedia,
+    AssertMode,
+    SetLocation,
+    SetMode,
+    SetOrientation,
+    Travel,
+)
 from mobiletest_automation.flows.selectors import Selector
 from mobiletest_automation.flows.steps import Command, Sentence
+from mobiletest_automation.flows.text_commands import (
+    CopyTextFrom,
+    EraseText,
+    InputRandom,
+    InputText,
+    PasteText,
+    PressKey,
+    SetClipboard,
+)
+from mobiletest_automation.flows.touch_commands import (
+    DoubleTapOn,
+    LongPressOn,
+    Scroll,
+    ScrollUntilVisible,
+    Swipe,
+    TapOn,
+)
 from mobiletest_automation.screen.elements import Element, walk
 from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.sentences.grounder import ground_sentence
@@ -24,70 +69,53 @@ def preview_step(command: Command, tree: Element) -> Grounding:
     outline = Outline(tree)
     match command:
         case (
-            commands.TapOn(selector=Selector() as selector)
-            | commands.DoubleTapOn(selector=Selector() as selector)
-            | commands.LongPressOn(selector=Selector() as selector)
-            | commands.CopyTextFrom(selector)
-            | commands.Swipe(source=Selector() as selector)
-            | capture_commands.TakeScreenshot(crop_on=Selector() as selector)
-            | capture_commands.AssertScreenshot(crop_on=Selector() as selector)
+            TapOn(selector=Selector() as selector)
+            | DoubleTapOn(selector=Selector() as selector)
+            | LongPressOn(selector=Selector() as selector)
+            | CopyTextFrom(selector)
+            | Swipe(source=Selector() as selector)
+            | TakeScreenshot(crop_on=Selector() as selector)
+            | AssertScreenshot(crop_on=Selector() as selector)
         ):
             return _with_required_element(command, selector, outline)
-        case commands.AssertVisible(selector) | commands.ExtendedWaitUntil(visible=Selector() as selector):
+        case AssertVisible(selector) | ExtendedWaitUntil(visible=Selector() as selector):
             return _with_expected_element(command, selector, outline)
-        case commands.ScrollUntilVisible(selector=selector):
+        case ScrollUntilVisible(selector=selector):
             return _with_expected_element(command, selector, outline)
-        case commands.AssertNotVisible(selector) | commands.ExtendedWaitUntil(not_visible=Selector() as selector):
+        case AssertNotVisible(selector) | ExtendedWaitUntil(not_visible=Selector() as selector):
             return _with_absent_element(selector, outline)
-        case commands.InputText() | commands.PasteText() | commands.EraseText() | capture_commands.InputRandom():
+        case InputText() | PasteText() | EraseText() | InputRandom():
             return _with_focused_field(command, outline)
         case _:
-            return Grounding(action=action_of(command), value=_value_of(command))
+            return Grounding(action=command.action, value=_value_of(command))
 
 
 def _value_of(command: Command) -> str | None:
     """The text, key, direction, link or name of a command."""
     match command:
-        case commands.InputText(text) | commands.SetClipboard(text):
+        case InputText(text) | SetClipboard(text):
             return text
-        case commands.PressKey(key):
-            return key if action_of(command) is Action.PRESS_KEY else None
-        case (
-            device_commands.LaunchApp(app_id=app_id)
-            | device_commands.StopApp(app_id)
-            | device_commands.KillApp(app_id)
-            | device_commands.ClearState(app_id)
-            | device_commands.SetPermissions(app_id)
-        ):
+        case PressKey(key):
+            return key if key != "back" else None
+        case LaunchApp(app_id=app_id) | StopApp(app_id) | KillApp(app_id) | ClearState(app_id) | SetPermissions(app_id):
             return app_id
-        case (
-            capture_commands.TakeScreenshot(name)
-            | capture_commands.AssertScreenshot(name)
-            | capture_commands.StartRecording(name)
-        ):
+        case TakeScreenshot(name) | AssertScreenshot(name) | StartRecording(name):
             return name
-        case commands.TapOn(selector=None) | commands.DoubleTapOn(selector=None) | commands.LongPressOn(selector=None):
+        case TapOn(selector=None) | DoubleTapOn(selector=None) | LongPressOn(selector=None):
             return str(command.point)
-        case commands.Swipe():
+        case Swipe():
             return command.direction or f"{command.start} to {command.end}"
-        case commands.Scroll():
+        case Scroll():
             return "down"
-        case commands.ScrollUntilVisible():
+        case ScrollUntilVisible():
             return command.direction
-        case commands.AssertTrue(value):
+        case AssertTrue(value):
             return value
-        case capture_commands.AssertWithAI(text) | capture_commands.ExtractTextWithAI(text):
+        case AssertWithAI(text) | ExtractTextWithAI(text):
             return text
-        case (
-            device_commands.OpenLink()
-            | device_commands.OpenBrowser()
-            | device_commands.Travel()
-            | device_commands.AddMedia()
-            | device_commands.SetLocation()
-            | device_commands.SetOrientation()
-        ):
+        case OpenLink() | OpenBrowser() | Travel() | AddMedia() | SetLocation() | SetOrientation():
             return command.subject
-        case device_commands.SetMode(_, on) | device_commands.AssertMode(_, on):
+        case SetMode(_, on) | AssertMode(_, on):
             return None if on is None else "on" if on else "off"
         case _:
             return None
@@ -100,14 +128,14 @@ def _with_required_element(command: Command, selector: Selector, outline: Outlin
         why = explain_missing(selector, outline)
         message = f"no element on the screen matches {selector}{why and ': '}{why}"
         return Grounding(reason=RefusalReason.NOT_FOUND, message=message)
-    return ground_first(action_of(command), elements, _value_of(command), describe_matches(elements))
+    return ground_first(command.action, elements, _value_of(command), describe_matches(elements))
 
 
 def _with_expected_element(command: Command, selector: Selector, outline: Outline) -> Grounding:
     """For an element that may still appear."""
     elements = find_by_selector(selector, outline)
     message = "" if elements else f"{selector} is not on this screen"
-    return ground_first(action_of(command), elements, _value_of(command), message)
+    return ground_first(command.action, elements, _value_of(command), message)
 
 
 def _with_absent_element(selector: Selector, outline: Outline) -> Grounding:
@@ -121,4 +149,4 @@ def _with_focused_field(command: Command, outline: Outline) -> Grounding:
     """Into the field that has the focus; not every page source says which one that is."""
     focused = next((each for each in walk(outline.root) if each.editable and each.focused), None)
     message = "" if focused else "no field has the focus: tap a field first"
-    return Grounding(action=action_of(command), element=focused, value=_value_of(command), message=message)
+    return Grounding(action=command.action, element=focused, value=_value_of(command), message=message)

@@ -3,7 +3,7 @@
 import string
 from random import Random
 
-from mobiletest_automation.flows.capture_commands import InputRandom
+from mobiletest_automation.flows.text_commands import InputRandom
 from mobiletest_automation.scripting.fake_values import FakeValues
 
 

@@ -4,9 +4,8 @@ from mobiletest_automation.commands.context import CommandContext, FirstMatch, c
 from mobiletest_automation.commands.selector_search import explain_missing
 from mobiletest_automation.devices.gestures import point_at, point_of, scroll, scroll_until, swipe, swipe_between
 from mobiletest_automation.devices.stability import wait_until_stable
-from mobiletest_automation.flows.commands import Scroll, ScrollUntilVisible, Swipe
 from mobiletest_automation.flows.selectors import Direction
-from mobiletest_automation.flows.steps import SwipeCommand
+from mobiletest_automation.flows.touch_commands import Scroll, ScrollUntilVisible, Swipe, SwipeCommand
 from mobiletest_automation.outcome import StepOutcome, not_found_error
 from mobiletest_automation.screen.elements import Bounds, Element
 from mobiletest_automation.screen.outline import Outline

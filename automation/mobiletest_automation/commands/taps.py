@@ -7,8 +7,7 @@ from mobiletest_automation.commands.context import (
 )
 from mobiletest_automation.devices.gestures import point_at, point_of
 from mobiletest_automation.devices.stability import wait_for_change, wait_until_stable
-from mobiletest_automation.flows.commands import DoubleTapOn, LongPressOn, TapOn
-from mobiletest_automation.flows.steps import TapCommand
+from mobiletest_automation.flows.touch_commands import DoubleTapOn, LongPressOn, TapCommand, TapOn
 from mobiletest_automation.outcome import StepOutcome
 from mobiletest_automation.screen.elements import Element, Point
 from mobiletest_automation.screen.fingerprint import ScreenState, screen_state

@@ -8,8 +8,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Protocol, TypeAlias
 
+from mobiletest_automation.flows.app_commands import Argument
 from mobiletest_automation.flows.commands import BaseCommand
-from mobiletest_automation.flows.device_commands import Argument, Mode, Orientation
+from mobiletest_automation.flows.device_commands import Mode, Orientation
 from mobiletest_automation.model.devices import Session
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.unclean_devices import DeviceChange, UncleanDevice

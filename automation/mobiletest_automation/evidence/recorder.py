@@ -7,8 +7,8 @@ from datetime import datetime
 from time import monotonic
 
 from mobiletest_automation.devices.port import PageSource, Recording
-from mobiletest_automation.flows import steps as flows
 from mobiletest_automation.flows.positions import UNKNOWN_SOURCE, FlowSource
+from mobiletest_automation.flows.steps import Step
 from mobiletest_automation.flows.texts import cut, shorten
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, Resolution, ScreenArea, StepResult, StepStatus
@@ -107,7 +107,7 @@ class StepRecorder:
         del self.steps[first:]
         self._cache_failures = {index for index in self._cache_failures if index < first}
 
-    def begin(self, step: flows.Step, depth: int) -> int:
+    def begin(self, step: Step, depth: int) -> int:
         """The index of the step. Until it ends, its message says that it is not finished."""
         index = len(self.steps)
         self.steps.append(

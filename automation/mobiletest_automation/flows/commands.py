@@ -1,14 +1,32 @@
-"""The commands that hold no other steps, by their names in Maestro."""
+"""What all commands have: their base class, their declaration, and how their arguments are read.
 
+The modules named `*_commands` have the commands of one kind: a class for each, its reader, and its declaration.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
 
-from mobiletest_automation.flows.selectors import Direction, Position, Selector
+from mobiletest_automation.flows.nodes import Node, read_optional
+from mobiletest_automation.flows.selectors import COMMON_FIELDS, VALUE_LIMIT, Selector, read_element
+
+# Longer pauses are shortened to this, as in Maestro.
+SETTLE_LIMIT_SECONDS = 30
+# The longest time that a run may take.
+WAIT_LIMIT_SECONDS = 86_400
 
 
 class BaseCommand:
     """A command; `subject` describes its arguments in a few words and may be empty."""
 
     __slots__ = ()
+    # What the command does, as the API names it, unless that depends on its arguments.
+    ACTION: ClassVar[str] = ""
+
+    @property
+    def action(self) -> str:
+        """What the command does, as the API names it."""
+        return self.ACTION
 
     @property
     def subject(self) -> str:
@@ -20,208 +38,70 @@ class BaseCommand:
         return 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _TextCommand(BaseCommand):
-    text: str
-
-    @property
-    def subject(self) -> str:
-        return f'"{self.text}"'
+# Reads the arguments of a command. Raise DocumentError.
+Reader: TypeAlias = Callable[[Node], BaseCommand]
+# What becomes of a command on a kind of device.
+Support: TypeAlias = Literal["yes", "no effect", "with a model", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
-class InputText(_TextCommand):
-    """Type into the field that has the focus."""
+class CommandSpec:
+    """A command by its name in Maestro, and its row in the table of docs/maestro.md, which `make commands` writes.
 
-
-@dataclass(frozen=True, slots=True)
-class EraseText(BaseCommand):
-    characters: int = 50
-
-    @property
-    def subject(self) -> str:
-        return f"{self.characters} characters"
-
-
-@dataclass(frozen=True, slots=True)
-class PasteText(BaseCommand):
-    """Type the text that was copied last."""
-
-
-@dataclass(frozen=True, slots=True)
-class PressKey(BaseCommand):
-    key: str
-
-    @property
-    def subject(self) -> str:
-        return self.key
-
-
-@dataclass(frozen=True, slots=True)
-class Back(BaseCommand):
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class HideKeyboard(BaseCommand):
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class _ElementCommand(BaseCommand):
-    selector: Selector
-
-    @property
-    def subject(self) -> str:
-        return str(self.selector)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tap(BaseCommand):
-    """Tap `times` times, with pauses of `pause_seconds`; before and after that wait until the screen is stable, up to
-    `settle_seconds`.
-
-    `point` is relative to the element, or to the screen if there is no selector. `retry_if_no_change` taps again
-    if the screen stays the same.
+    A command that `holds_steps` is read with a second argument, which reads these. One that is `optional` is so unless
+    it says otherwise; one that is `of_app` means the app of its file unless it names another.
     """
 
-    selector: Selector | None = None
-    point: Position | None = None
-    retry_if_no_change: bool = False
-    settle_seconds: float = 0.0
-    times: int = 1
-    pause_seconds: float = 0.1
-
-    @property
-    def subject(self) -> str:
-        return ", ".join(str(each) for each in (self.selector, self.point) if each is not None)
-
-    @property
-    def declared_seconds(self) -> float:
-        return self.times * (self.pause_seconds + 1) + 2 * self.settle_seconds
+    name: str
+    read: Callable[..., BaseCommand]
+    difference: str = ""
+    simulated: Support = "yes"
+    fake_driver: Support = "yes"
+    chromium: Support = "yes"
+    holds_steps: bool = False
+    optional: bool = False
+    of_app: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TapOn(_Tap):
-    pass
+def single_argument(node: Node, field: str, *also: str) -> Node:
+    """The only argument of a command: directly after its name, or as a field of this name."""
+    return node.fields((field, *also, *COMMON_FIELDS), required=(field,))[field] if node.is_mapping else node
 
 
-@dataclass(frozen=True, slots=True)
-class DoubleTapOn(_Tap):
-    pass
+def optional_argument(node: Node, field: str, *also: str) -> Node | None:
+    """As `single_argument`; None if it is not given."""
+    if node.is_null:
+        return None
+    return node.fields((field, *also, *COMMON_FIELDS)).get(field) if node.is_mapping else node
 
 
-@dataclass(frozen=True, slots=True)
-class LongPressOn(_Tap):
-    pass
+def text_reader(command: Callable[[str], BaseCommand]) -> Reader:
+    return lambda node: command(single_argument(node, "text").string(limit=VALUE_LIMIT))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Swipe(BaseCommand):
-    """Swipe from `start` to `end`, or in the direction of the finger across the screen or from the element `source`.
-
-    `source_point` is relative to the element; its middle without one.
-    """
-
-    direction: Direction | None = None
-    start: Position | None = None
-    end: Position | None = None
-    source: Selector | None = None
-    source_point: Position | None = None
-    seconds: float = 0.4
-    settle_seconds: float = 0.0
-
-    @property
-    def subject(self) -> str:
-        return self.direction or "from point to point"
+def element_reader(command: Callable[[Selector], BaseCommand]) -> Reader:
+    return lambda node: command(read_element(node))
 
 
-@dataclass(frozen=True, slots=True)
-class Scroll(BaseCommand):
-    """Swipe up once, to scroll down."""
+def bare_reader(command: BaseCommand) -> Reader:
+    def read(node: Node) -> BaseCommand:
+        if not node.is_null:
+            node.fields(COMMON_FIELDS)
+        return command
+
+    return read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScrollUntilVisible(BaseCommand):
-    """Scroll until at least `share` (0..1) of the element is visible, or near the middle of the screen if `centered`.
-
-    `direction` leads to the element; one swipe takes `seconds`.
-    """
-
-    selector: Selector
-    direction: Direction = "down"
-    timeout_seconds: float = 20.0
-    seconds: float = 0.6
-    share: float = 1.0
-    centered: bool = False
-    settle_seconds: float = 0.0
-
-    @property
-    def subject(self) -> str:
-        return str(self.selector)
-
-    @property
-    def declared_seconds(self) -> float:
-        return self.timeout_seconds + self.settle_seconds
+def read_settle_seconds(entries: Mapping[str, Node]) -> float:
+    seconds = read_optional(entries, "waitToSettleTimeoutMs", milliseconds_or_none(WAIT_LIMIT_SECONDS))
+    return min(seconds or 0.0, SETTLE_LIMIT_SECONDS)
 
 
-@dataclass(frozen=True, slots=True)
-class AssertVisible(_ElementCommand):
-    pass
+def milliseconds_or_none(limit_seconds: float) -> Callable[[Node], float | None]:
+    """Reads a duration in milliseconds, as seconds; None, for the default, if it is negative."""
 
+    def read(node: Node) -> float | None:
+        seconds = node.number(-limit_seconds * 1000, limit_seconds * 1000) / 1000
+        return seconds if seconds >= 0 else None
 
-@dataclass(frozen=True, slots=True)
-class AssertNotVisible(_ElementCommand):
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class CopyTextFrom(_ElementCommand):
-    """Copy the text of an element to ${maestro.copiedText}."""
-
-
-@dataclass(frozen=True, slots=True)
-class SetClipboard(_TextCommand):
-    """Put a text into ${maestro.copiedText}."""
-
-
-@dataclass(frozen=True, slots=True)
-class AssertTrue(BaseCommand):
-    """`value` is the text that the condition has become, `raw` the condition as written if it has variables."""
-
-    value: str
-    raw: str = ""
-
-    @property
-    def subject(self) -> str:
-        return self.raw or self.value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtendedWaitUntil(BaseCommand):
-    """Wait until `visible` is visible and `not_visible` is not, by default as long as a step may take."""
-
-    visible: Selector | None = None
-    not_visible: Selector | None = None
-    timeout_seconds: float | None = None
-
-    @property
-    def subject(self) -> str:
-        parts = [f"visible {self.visible}"] if self.visible else []
-        parts += [f"not visible {self.not_visible}"] if self.not_visible else []
-        return ", ".join(parts)
-
-    @property
-    def declared_seconds(self) -> float:
-        return self.timeout_seconds or 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class WaitForAnimationToEnd(BaseCommand):
-    """Wait until the screen stops changing; after the timeout the test continues anyway."""
-
-    timeout_seconds: float = 15.0
-
-    @property
-    def declared_seconds(self) -> float:
-        return self.timeout_seconds
+    return read

@@ -1,34 +1,25 @@
 """The configuration of a flow: its app, name, tags, variables, and the steps that run before and after it."""
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 from mobiletest_automation.flows.labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from mobiletest_automation.flows.nodes import Location, Node, Notice, quote, read_optional, scalar_text, suggest
 from mobiletest_automation.flows.secret_names import is_secret_name
-from mobiletest_automation.flows.selectors import VALUE_LIMIT
-from mobiletest_automation.flows.steps import Flow, Step
+from mobiletest_automation.flows.steps import Flow, StepsReader
 from mobiletest_automation.flows.templates import is_template
 from mobiletest_automation.flows.texts import cut
-from mobiletest_automation.flows.variables import check_template, mark_pending
+from mobiletest_automation.flows.variables import HOOKS, mark_pending, read_env
 
 CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete")
-# Keys of the steps that run before and after those of the flow.
-HOOKS = ("onFlowStart", "onFlowComplete")
 
 PROPERTIES = "properties"
 PROPERTIES_LIMIT = 50
 PROPERTY_LIMIT = 1_000
 APP_LIMIT = 4_096
 NOTICES_LIMIT = 20
-ENV_LIMIT = 200
 
 _PLATFORMS = ("android", "ios", "web")
-# A name with a hyphen cannot be used in an expression, but a flow may have it.
-_ENV_NAME = re.compile(r"[A-Za-z_][\w-]{0,99}", re.ASCII)
-
-StepsReader = Callable[[Node], tuple[Step, ...]]
 
 
 def is_configuration(node: Node, commands: Collection[str]) -> bool:
@@ -116,26 +107,4 @@ def _read_tags(node: Node) -> tuple[str, ...]:
 def _read_app_ids(node: Node) -> frozenset[str]:
     """One id for all platforms, or one for each."""
     nodes = node.fields(_PLATFORMS).values() if node.is_mapping else [node]
-    return frozenset(each.string(limit=APP_LIMIT).strip() for each in nodes if each.string(limit=APP_LIMIT).strip())
-
-
-def read_env(node: Node) -> tuple[tuple[str, str], ...]:
-    """Names and templates of variables; numbers are taken as they were written."""
-    entries = node.mapping()
-    if len(entries) > ENV_LIMIT:
-        raise node.error(f"more than {ENV_LIMIT} variables")
-    for name, value in entries.items():
-        if not _ENV_NAME.fullmatch(name):
-            raise value.error_at_key(
-                f"{quote(name)} is not a name for a variable: use letters, digits, _ and -, not beginning with a digit"
-            )
-    return tuple((name, _read_value(name, value)) for name, value in entries.items())
-
-
-def _read_value(name: str, node: Node) -> str:
-    """The template of a value. What has none was forgotten: taken as an empty text, it would make checks pass."""
-    if node.is_null:
-        raise node.error_at_key(f'the variable {name} has no value: write {name}: "" for an empty text')
-    node.string(limit=VALUE_LIMIT)
-    check_template(node)
-    return node.raw
+    return frozenset(filter(None, (each.string(limit=APP_LIMIT).strip() for each in nodes)))

@@ -1,88 +1,51 @@
-"""The commands that act on apps and on the device itself."""
+"""Commands of the device itself: its location, orientation, modes and gallery."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from math import asin, cos, radians, sin, sqrt
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from mobiletest_automation.flows.commands import BaseCommand
+from mobiletest_automation.flows.app_commands import ClearKeychain
+from mobiletest_automation.flows.commands import (
+    WAIT_LIMIT_SECONDS,
+    BaseCommand,
+    CommandSpec,
+    Reader,
+    bare_reader,
+    single_argument,
+)
+from mobiletest_automation.flows.nodes import Node, quote, read_optional, suggest
+from mobiletest_automation.flows.selectors import COMMON_FIELDS
+from mobiletest_automation.flows.text_commands import Back, HideKeyboard, PasteText
+from mobiletest_automation.flows.touch_commands import Scroll
 
-Argument: TypeAlias = str | int | float | bool
-Permission: TypeAlias = Literal["allow", "deny", "unset", "always", "inuse", "never", "limited"]
 Orientation: TypeAlias = Literal["portrait", "landscape_left", "landscape_right", "upside_down"]
+
+POINTS_LIMIT = 100
+MEDIA_LIMIT = 20
+MEDIA_ENDINGS = (".png", ".jpeg", ".jpg", ".gif", ".mp4")
 EARTH_RADIUS_METRES = 6_371_000.0
 # The degrees by which a device is turned.
 ROTATIONS: Mapping[Orientation, int] = {"portrait": 0, "landscape_left": 90, "landscape_right": 270, "upside_down": 180}
-
-
-@dataclass(frozen=True, slots=True)
-class _AppCommand(BaseCommand):
-    app_id: str | None = None
-
-    @property
-    def subject(self) -> str:
-        return self.app_id or ""
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchApp(_AppCommand):
-    """Start the app under test, or `app_id`; a running one is stopped first unless `stop_app` is false.
-
-    Without `permissions` (None) all are granted; with them, those that are not named stay as they are.
-    """
-
-    clear_state: bool = False
-    stop_app: bool = True
-    permissions: tuple[tuple[str, Permission], ...] | None = None
-    arguments: tuple[tuple[str, Argument], ...] = ()
-    clear_keychain: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StopApp(_AppCommand):
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class KillApp(_AppCommand):
-    """End an app as the system does when it needs memory: on Android only one in the background ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClearState(_AppCommand):
-    """Delete what the app has stored; a running app is stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClearKeychain(BaseCommand):
-    """Delete the keychain of an iOS device; other devices have none."""
-
-
-@dataclass(frozen=True, slots=True)
-class SetPermissions(_AppCommand):
-    """Change the named permissions of an app without starting it."""
-
-    permissions: tuple[tuple[str, Permission], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class OpenLink(BaseCommand):
-    """Open a link in the app that handles it, in the browser, or in the app under test without a question."""
-
-    link: str
-    in_browser: bool = False
-    in_own_app: bool = False
-
-    @property
-    def subject(self) -> str:
-        return self.link
+# By their names without underscores.
+_ORIENTATIONS: Mapping[str, Orientation] = {
+    "portrait": "portrait",
+    "landscape": "landscape_left",
+    "landscapeleft": "landscape_left",
+    "landscaperight": "landscape_right",
+    "upsidedown": "upside_down",
+}
+_GEO_POINT = re.compile(r"\s*(-?\d{1,3}(?:\.\d{1,15})?)\s*,\s*(-?\d{1,3}(?:\.\d{1,15})?)\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class SetLocation(BaseCommand):
     """Degrees: latitude -90..90, longitude -180..180."""
+
+    ACTION: ClassVar = "set_location"
 
     latitude: float
     longitude: float
@@ -92,8 +55,15 @@ class SetLocation(BaseCommand):
         return f"{self.latitude:g}, {self.longitude:g}"
 
 
+def _read_set_location(node: Node) -> BaseCommand:
+    entries = node.fields(("latitude", "longitude", *COMMON_FIELDS), required=("latitude", "longitude"))
+    return SetLocation(entries["latitude"].number(-90, 90), entries["longitude"].number(-180, 180))
+
+
 @dataclass(frozen=True, slots=True)
 class SetOrientation(BaseCommand):
+    ACTION: ClassVar = "set_orientation"
+
     orientation: Orientation
 
     @property
@@ -101,14 +71,22 @@ class SetOrientation(BaseCommand):
         return self.orientation.replace("_", " ")
 
 
+def _read_set_orientation(node: Node) -> BaseCommand:
+    argument = single_argument(node, "orientation")
+    word = argument.string().replace("_", "").strip().lower()
+    if argument.pending:
+        return SetOrientation("portrait")
+    if word not in _ORIENTATIONS:
+        names = ", ".join(dict.fromkeys(_ORIENTATIONS.values()))
+        raise argument.error(f"expected one of {names}, not {quote(argument.raw)}")
+    return SetOrientation(_ORIENTATIONS[word])
+
+
 class Mode(StrEnum):
     """A setting of the device that is on or off."""
 
     AIRPLANE = "airplane_mode"
     DARK = "dark_mode"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def words(self) -> str:
@@ -123,14 +101,27 @@ class SetMode(BaseCommand):
     on: bool | None = None
 
     @property
+    def action(self) -> str:
+        return f"set_{self.mode}"
+
+    @property
     def subject(self) -> str:
         return "" if self.on is None else "enabled" if self.on else "disabled"
+
+
+def _mode_setter(mode: Mode) -> Reader:
+    """Reads enabled or disabled, as the argument or as its `value`."""
+    return lambda node: SetMode(mode, single_argument(node, "value").choice(("enabled", "disabled")) == "enabled")
 
 
 @dataclass(frozen=True, slots=True)
 class AssertMode(BaseCommand):
     mode: Mode
     on: bool
+
+    @property
+    def action(self) -> str:
+        return f"assert_{self.mode}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +153,8 @@ def _wrap(degrees: float) -> float:
 class Travel(BaseCommand):
     """Move from point to point, with `speed` in metres per second."""
 
+    ACTION: ClassVar = "travel"
+
     points: tuple[GeoPoint, ...]
     speed: float = 4.0
 
@@ -178,9 +171,36 @@ class Travel(BaseCommand):
         return tuple(start.distance(end) / self.speed for start, end in pairwise(self.points))
 
 
+def _read_travel(node: Node) -> BaseCommand:
+    entries = node.fields(("points", "speed", *COMMON_FIELDS), required=("points",))
+    points = entries["points"]
+    if not 0 < len(points.items()) <= POINTS_LIMIT:
+        raise points.error(f"expected 1 to {POINTS_LIMIT} points")
+    speed = read_optional(entries, "speed", lambda value: 4.0 if value.pending else value.number(0.01, 100_000))
+    travel = Travel(tuple(_read_geo_point(item) for item in points.items()), speed or 4.0)
+    pending = any(node.pending for node in (*points.items(), *entries.values()))
+    if travel.declared_seconds > WAIT_LIMIT_SECONDS and not pending:
+        seconds = f"{travel.declared_seconds:.0f} s"
+        raise points.error(
+            f"this takes {seconds}, more than {WAIT_LIMIT_SECONDS} s: use a higher speed or fewer points"
+        )
+    return travel
+
+
+def _read_geo_point(node: Node) -> GeoPoint:
+    if node.pending:
+        return GeoPoint(0, 0)
+    match = _GEO_POINT.fullmatch(node.string(limit=100))
+    if match is None or abs(float(match[1])) > 90 or abs(float(match[2])) > 180:
+        raise node.error('expected a latitude and a longitude in degrees, such as "52.36, 4.88"')
+    return GeoPoint(float(match[1]), float(match[2]))
+
+
 @dataclass(frozen=True, slots=True)
 class AddMedia(BaseCommand):
     """Add pictures and videos to the gallery of the device; the paths are relative to the flow."""
+
+    ACTION: ClassVar = "add_media"
 
     files: tuple[str, ...]
 
@@ -189,12 +209,57 @@ class AddMedia(BaseCommand):
         return ", ".join(self.files)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenBrowser(BaseCommand):
-    """Open a page in the browser of the device."""
+def _read_add_media(node: Node) -> BaseCommand:
+    files = single_argument(node, "files")
+    for item in files.items():
+        if not item.pending and not item.string().lower().endswith(MEDIA_ENDINGS):
+            raise item.error(f"expected a file that ends in {', '.join(MEDIA_ENDINGS)}, not {quote(item.raw)}")
+    if not files.items():
+        raise files.error("there are no files")
+    return AddMedia(files.texts(limit=MEDIA_LIMIT, each=500))
 
-    link: str
 
-    @property
-    def subject(self) -> str:
-        return self.link
+def _read_action(node: Node) -> BaseCommand:
+    """The command without arguments of this name."""
+    name = node.string().strip()
+    if node.pending:
+        return Back()
+    if name not in _ACTIONS:
+        raise node.error(f"expected one of {', '.join(_ACTIONS)}, not {quote(node.raw)}{suggest(name, _ACTIONS)}")
+    return _ACTIONS[name]
+
+
+_ACTIONS: Mapping[str, BaseCommand] = {
+    "back": Back(),
+    "hideKeyboard": HideKeyboard(),
+    "scroll": Scroll(),
+    "clearKeychain": ClearKeychain(),
+    "pasteText": PasteText(),
+}
+DeviceCommand: TypeAlias = SetLocation | SetOrientation | SetMode | AssertMode | Travel | AddMedia
+DEVICE_COMMANDS = (
+    CommandSpec("setLocation", _read_set_location),
+    CommandSpec("travel", _read_travel, "at most one position a second"),
+    CommandSpec("setOrientation", _read_set_orientation, "`LANDSCAPE_RIGHT` and `UPSIDE_DOWN` are refused on iOS"),
+    CommandSpec(
+        "setAirplaneMode",
+        _mode_setter(Mode.AIRPLANE),
+        "both: refused on iOS, where Maestro does nothing; a browser loses the network. A value must be exactly "
+        "enabled or disabled",
+        fake_driver="refused",
+    ),
+    CommandSpec("toggleAirplaneMode", bare_reader(SetMode(Mode.AIRPLANE)), fake_driver="refused"),
+    CommandSpec("setDarkMode", _mode_setter(Mode.DARK), fake_driver="refused"),
+    CommandSpec("toggleDarkMode", bare_reader(SetMode(Mode.DARK)), fake_driver="refused"),
+    CommandSpec("assertDarkMode", bare_reader(AssertMode(Mode.DARK, on=True)), fake_driver="refused"),
+    CommandSpec("assertLightMode", bare_reader(AssertMode(Mode.DARK, on=False)), fake_driver="refused"),
+    CommandSpec(
+        "addMedia",
+        _read_add_media,
+        "refused in browsers, where Maestro does nothing",
+        simulated="no effect",
+        fake_driver="refused",
+        chromium="refused",
+    ),
+    CommandSpec("action", _read_action),
+)

@@ -1,27 +1,38 @@
 """Reads the steps of a flow from nodes. Errors have a location and, for unknown words, a suggestion."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
-from mobiletest_automation.flows.arguments import Reader
-from mobiletest_automation.flows.capture_readers import OPTIONAL_BY_DEFAULT
-from mobiletest_automation.flows.command_readers import COMMAND_READERS
-from mobiletest_automation.flows.configuration import StepsReader, is_configuration, read_configuration, read_env
-from mobiletest_automation.flows.device_command_readers import DEVICE_COMMAND_READERS
+from mobiletest_automation.flows.app_commands import APP_COMMANDS
+from mobiletest_automation.flows.assertion_commands import ASSERTION_COMMANDS
+from mobiletest_automation.flows.capture_commands import CAPTURE_COMMANDS
+from mobiletest_automation.flows.commands import CommandSpec
+from mobiletest_automation.flows.configuration import is_configuration, read_configuration
+from mobiletest_automation.flows.device_commands import DEVICE_COMMANDS
 from mobiletest_automation.flows.nodes import DocumentError, Node, Notice, quote, read_optional, suggest
-from mobiletest_automation.flows.script_readers import SCRIPT_READERS, with_named_argument
-from mobiletest_automation.flows.selectors import ALWAYS, COMMON_FIELDS, is_optional, read_condition
-from mobiletest_automation.flows.steps import STEP_LIMIT, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
-from mobiletest_automation.flows.variables import ON_COMPLETE, fill_node, mark_pending
+from mobiletest_automation.flows.script_commands import SCRIPT_COMMANDS, with_named_argument
+from mobiletest_automation.flows.selectors import is_optional
+from mobiletest_automation.flows.steps import (
+    BLOCK_COMMANDS,
+    STEP_LIMIT,
+    Command,
+    Flow,
+    Repeat,
+    Retry,
+    RunFlow,
+    Sentence,
+    Step,
+    StepsReader,
+)
+from mobiletest_automation.flows.text_commands import TEXT_COMMANDS
+from mobiletest_automation.flows.touch_commands import TOUCH_COMMANDS
+from mobiletest_automation.flows.variables import fill_node, mark_pending
 
 SENTENCE_LIMIT = 500
 NESTING_LIMIT = 8
-TIMES_LIMIT = 1_000_000_000
-# More are taken as this many, as in Maestro.
-RETRIES_LIMIT = 3
 
 
 def split_steps(steps: Node) -> tuple[Node | None, Node]:
@@ -185,11 +196,12 @@ def _read_command(name: str, arguments: Node, depth: int) -> Step:
 
 
 def _read_arguments(name: str, node: Node, inside: StepsReader) -> Step:
-    label, optional = None, name in OPTIONAL_BY_DEFAULT
+    spec = COMMANDS[name]
+    label, optional = None, spec.optional
     if node.is_mapping:
         label = read_optional(node.mapping(), "label", lambda value: value.string(limit=SENTENCE_LIMIT))
         optional = is_optional(node.mapping()) or (optional and "optional" not in node.mapping())
-    command = BLOCK_READERS[name](node, inside) if name in BLOCK_READERS else _READERS[name](node)
+    command = spec.read(node, inside) if spec.holds_steps else spec.read(node)
     return Step(
         path=node.location.path,
         name=name,
@@ -200,46 +212,20 @@ def _read_arguments(name: str, node: Node, inside: StepsReader) -> Step:
     )
 
 
-def _read_run_flow(node: Node, inside: StepsReader) -> Command:
-    if not node.is_mapping or "file" in node.mapping():
-        raise node.error(f"runFlow with a file is {_INLINE}")
-    entries = node.fields(("commands", "when", "env", ON_COMPLETE, *COMMON_FIELDS), required=("commands",))
-    return RunFlow(
-        inside(entries["commands"]),
-        read_optional(entries, "when", read_condition) or ALWAYS,
-        read_optional(entries, "env", read_env) or (),
-        read_optional(entries, ON_COMPLETE, inside) or (),
-    )
-
-
-def _read_repeat(node: Node, inside: StepsReader) -> Command:
-    entries = node.fields(("times", "while", "commands", *COMMON_FIELDS), required=("commands",))
-    times = read_optional(entries, "times", lambda value: max(int(value.number(-TIMES_LIMIT, TIMES_LIMIT)), 0))
-    return Repeat(inside(entries["commands"]), times, read_optional(entries, "while", read_condition) or ALWAYS)
-
-
-def _read_retry(node: Node, inside: StepsReader) -> Command:
-    if node.is_mapping and "file" in node.mapping():
-        raise node.mapping()["file"].error_at_key(f"retry with a file is {_INLINE}")
-    entries = node.fields(("maxRetries", "commands", "env", *COMMON_FIELDS), required=("commands",))
-    retries = read_optional(entries, "maxRetries", lambda value: value.integer(-TIMES_LIMIT, TIMES_LIMIT))
-    env = read_optional(entries, "env", read_env) or ()
-    return Retry(inside(entries["commands"]), 1 if retries is None else min(max(retries, 0), RETRIES_LIMIT), env)
-
-
-_INLINE = "not supported in steps: list its commands under commands, or send flow and flow_files"
-
-# The commands that hold other steps.
-BLOCK_READERS: Mapping[str, Callable[[Node, StepsReader], Command]] = {
-    "runFlow": _read_run_flow,
-    "repeat": _read_repeat,
-    "retry": _read_retry,
-}
-
 # Other spellings of commands without arguments.
 _SPELLINGS = {"hide keyboard": "hideKeyboard"}
 
-_READERS: Mapping[str, Reader] = {**COMMAND_READERS, **DEVICE_COMMAND_READERS, **SCRIPT_READERS}
-
-# The commands that are supported, by their names in Maestro.
-COMMANDS = frozenset((*_READERS, *BLOCK_READERS))
+# The commands that are supported, by their names in Maestro, in the order of docs/maestro.md.
+COMMANDS: Mapping[str, CommandSpec] = {
+    spec.name: spec
+    for spec in (
+        *APP_COMMANDS,
+        *TOUCH_COMMANDS,
+        *TEXT_COMMANDS,
+        *ASSERTION_COMMANDS,
+        *CAPTURE_COMMANDS,
+        *SCRIPT_COMMANDS,
+        *BLOCK_COMMANDS,
+        *DEVICE_COMMANDS,
+    )
+}

@@ -1,18 +1,30 @@
 """Steps and flows: sentences, commands, and the commands that hold other steps."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mobiletest_automation.flows import commands, device_commands
-from mobiletest_automation.flows.capture_commands import AiCommand, CaptureCommand, InputRandom
-from mobiletest_automation.flows.commands import BaseCommand
-from mobiletest_automation.flows.nodes import Location, Node
-from mobiletest_automation.flows.script_commands import EvalScript, RunScript
-from mobiletest_automation.flows.selectors import ALWAYS, Condition
+from mobiletest_automation.flows.app_commands import AppCommand
+from mobiletest_automation.flows.assertion_commands import AssertionCommand
+from mobiletest_automation.flows.capture_commands import AiCommand, CaptureCommand
+from mobiletest_automation.flows.commands import BaseCommand, CommandSpec
+from mobiletest_automation.flows.device_commands import DeviceCommand
+from mobiletest_automation.flows.nodes import Location, Node, read_optional
+from mobiletest_automation.flows.script_commands import ScriptCommand
+from mobiletest_automation.flows.selectors import ALWAYS, COMMON_FIELDS, Condition, read_condition
+from mobiletest_automation.flows.text_commands import TextCommand
+from mobiletest_automation.flows.touch_commands import SwipeCommand, TapCommand
+from mobiletest_automation.flows.variables import ON_COMPLETE, read_env
 
 # How many steps a test may have, including those inside other steps.
 STEP_LIMIT = 1_000
+TIMES_LIMIT = 1_000_000_000
+# More are taken as this many, as in Maestro.
+RETRIES_LIMIT = 3
+
+StepsReader: TypeAlias = "Callable[[Node], tuple[Step, ...]]"
+
+_INLINE = "not supported in steps: list its commands under commands, or send flow and flow_files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,18 @@ class RunFlow(BaseCommand):
     on_complete: "tuple[Step, ...]" = ()
 
 
+def _read_run_flow(node: Node, inside: StepsReader) -> BaseCommand:
+    if not node.is_mapping or "file" in node.mapping():
+        raise node.error(f"runFlow with a file is {_INLINE}")
+    entries = node.fields(("commands", "when", "env", ON_COMPLETE, *COMMON_FIELDS), required=("commands",))
+    return RunFlow(
+        inside(entries["commands"]),
+        read_optional(entries, "when", read_condition) or ALWAYS,
+        read_optional(entries, "env", read_env) or (),
+        read_optional(entries, ON_COMPLETE, inside) or (),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Repeat(BaseCommand):
     """Repeat the commands at most `times` times, as long as the condition holds."""
@@ -41,6 +65,12 @@ class Repeat(BaseCommand):
     @property
     def subject(self) -> str:
         return f"{self.times} times" if self.times is not None else "while"
+
+
+def _read_repeat(node: Node, inside: StepsReader) -> BaseCommand:
+    entries = node.fields(("times", "while", "commands", *COMMON_FIELDS), required=("commands",))
+    times = read_optional(entries, "times", lambda value: max(int(value.number(-TIMES_LIMIT, TIMES_LIMIT)), 0))
+    return Repeat(inside(entries["commands"]), times, read_optional(entries, "while", read_condition) or ALWAYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,50 +86,33 @@ class Retry(BaseCommand):
         return f"up to {self.max_retries} times"
 
 
-TapCommand: TypeAlias = commands.TapOn | commands.DoubleTapOn | commands.LongPressOn
-SwipeCommand: TypeAlias = commands.Swipe | commands.Scroll | commands.ScrollUntilVisible
-AssertionCommand: TypeAlias = (
-    commands.AssertVisible
-    | commands.AssertNotVisible
-    | commands.AssertTrue
-    | commands.ExtendedWaitUntil
-    | commands.WaitForAnimationToEnd
-)
-TextCommand: TypeAlias = (
-    commands.InputText
-    | commands.EraseText
-    | commands.PressKey
-    | commands.CopyTextFrom
-    | commands.SetClipboard
-    | commands.PasteText
-    | InputRandom
-)
-AppCommand: TypeAlias = (
-    device_commands.LaunchApp
-    | device_commands.StopApp
-    | device_commands.KillApp
-    | device_commands.ClearState
-    | device_commands.ClearKeychain
-    | device_commands.SetPermissions
-    | device_commands.OpenLink
-    | device_commands.OpenBrowser
-    | device_commands.SetLocation
-    | device_commands.Travel
-    | device_commands.AddMedia
-    | device_commands.SetMode
-    | device_commands.AssertMode
-    | device_commands.SetOrientation
-    | commands.Back
-    | commands.HideKeyboard
-)
-ScriptCommand: TypeAlias = EvalScript | RunScript
+def _read_retry(node: Node, inside: StepsReader) -> BaseCommand:
+    if node.is_mapping and "file" in node.mapping():
+        raise node.mapping()["file"].error_at_key(f"retry with a file is {_INLINE}")
+    entries = node.fields(("maxRetries", "commands", "env", *COMMON_FIELDS), required=("commands",))
+    retries = read_optional(entries, "maxRetries", lambda value: value.integer(-TIMES_LIMIT, TIMES_LIMIT))
+    env = read_optional(entries, "env", read_env) or ()
+    return Retry(inside(entries["commands"]), 1 if retries is None else min(max(retries, 0), RETRIES_LIMIT), env)
+
+
 BlockCommand: TypeAlias = RunFlow | Repeat | Retry
+BLOCK_COMMANDS = (
+    CommandSpec(
+        "runFlow",
+        _read_run_flow,
+        "files that run each other in a circle are refused when the test is saved",
+        holds_steps=True,
+    ),
+    CommandSpec("repeat", _read_repeat, holds_steps=True),
+    CommandSpec("retry", _read_retry, holds_steps=True),
+)
 Command: TypeAlias = (
     TapCommand
     | SwipeCommand
     | AssertionCommand
     | TextCommand
     | AppCommand
+    | DeviceCommand
     | CaptureCommand
     | AiCommand
     | ScriptCommand

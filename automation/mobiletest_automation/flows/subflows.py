@@ -4,15 +4,14 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mobiletest_automation.flows.configuration import CONFIGURATION_KEYS, HOOKS, known_entries
+from mobiletest_automation.flows.configuration import CONFIGURATION_KEYS, known_entries
 from mobiletest_automation.flows.documents import DEFAULT_LIMITS, read_documents
 from mobiletest_automation.flows.nodes import DocumentError, Node, Notice, suggest
-from mobiletest_automation.flows.parser import COMMANDS as COMMANDS_OF_FLOWS
-from mobiletest_automation.flows.parser import split_steps
-from mobiletest_automation.flows.script_readers import with_named_argument
+from mobiletest_automation.flows.parser import COMMANDS, split_steps
+from mobiletest_automation.flows.script_commands import with_named_argument
 from mobiletest_automation.flows.steps import STEP_LIMIT
 from mobiletest_automation.flows.templates import is_template
-from mobiletest_automation.flows.variables import COMMANDS, ON_COMPLETE
+from mobiletest_automation.flows.variables import HOOKS, INNER_COMMANDS, ON_COMPLETE
 from mobiletest_automation.flows.workspace_media import Absent, FlowMedia
 
 SCRIPT_ENDINGS = (".js", ".mjs", ".cjs")
@@ -23,7 +22,7 @@ DEPTH_LIMIT = 8
 # Of all files that are run together, each counted once.
 CHARACTERS_LIMIT = 512 * 1024
 # Commands that act on the app of their file, unless they name another.
-APP_COMMANDS = frozenset(("launchApp", "stopApp", "killApp", "clearState", "setPermissions"))
+APP_COMMANDS = frozenset(spec.name for spec in COMMANDS.values() if spec.of_app)
 # Of the files each time that they are run, before they are read as steps; not all values of a file are stored.
 VALUES_LIMIT = 2 * DEFAULT_LIMITS.values
 
@@ -53,7 +52,7 @@ def _check_commands(node: Node, *, is_alone: bool) -> None:
     first = next(iter(node.mapping()), "") if node.is_mapping else node.raw
     if first.startswith("-"):
         raise node.error("a space is missing after the dash of a command, such as - launchApp")
-    if node.is_mapping or (isinstance(node.value, str) and node.raw in COMMANDS_OF_FLOWS):
+    if node.is_mapping or (isinstance(node.value, str) and node.raw in COMMANDS):
         raise node.error("the commands are a list: begin each with a dash, such as - launchApp")
 
 
@@ -148,14 +147,14 @@ class SubflowExpander:
         entries = node.mapping()
         if name == "runFlow" and "file" in entries:
             return self._include(node, entries["file"], stack)
-        if name == "retry" and "file" in entries and COMMANDS not in entries:
+        if name == "retry" and "file" in entries and INNER_COMMANDS not in entries:
             file = entries["file"]
             flow = self._include(Node({}, node.location, key_location=file.key_location), file, stack)
             commands = Node((Node({"runFlow": flow}, node.location),), node.location)
-            return replace(node, value={**_without(entries, "file"), COMMANDS: commands})
-        if COMMANDS not in entries:
+            return replace(node, value={**_without(entries, "file"), INNER_COMMANDS: commands})
+        if INNER_COMMANDS not in entries:
             return node
-        return replace(node, value={**entries, COMMANDS: self._expand_steps(entries[COMMANDS], stack)})
+        return replace(node, value={**entries, INNER_COMMANDS: self._expand_steps(entries[INNER_COMMANDS], stack)})
 
     def _embed_script(self, node: Node, stack: tuple[str, ...]) -> Node:
         """The arguments of runScript with the text of the file that they name."""
@@ -174,7 +173,7 @@ class SubflowExpander:
     def _include(self, node: Node, file: Node, stack: tuple[str, ...]) -> Node:
         """The arguments of runFlow with the file's commands and variables instead of its name."""
         entries = _without(node.mapping(), "file")
-        if COMMANDS in entries:
+        if INNER_COMMANDS in entries:
             raise file.error_at_key("either file or commands")
         path = self._find(file, stack)
         configuration, commands = self._read_file(path, file)
@@ -183,7 +182,7 @@ class SubflowExpander:
         items = self._expand_steps(commands, (*stack, path)).items()
         if "onFlowStart" in fields:
             items = (*self._expand_steps(fields["onFlowStart"], (*stack, path)).items(), *items)
-        contents = {COMMANDS: replace(commands, value=items)}
+        contents = {INNER_COMMANDS: replace(commands, value=items)}
         if ON_COMPLETE in fields:
             contents[ON_COMPLETE] = self._expand_steps(fields[ON_COMPLETE], (*stack, path))
         entries.setdefault("label", Node(path, file.location, path))
@@ -318,6 +317,6 @@ def _add_variables(node: Node, configuration: Mapping[str, Node], contents: Mapp
             **contents,
         }
         run = Node({"runFlow": Node(inner, file.location, key_location=node.key_location)}, file.location)
-        contents, own = {COMMANDS: Node((run,), file.location)}, {}
+        contents, own = {INNER_COMMANDS: Node((run,), file.location)}, {}
     env = {"env": Node({**given, **own}, file.location)} if own or given else {}
     return replace(node, value={**entries, **env, **contents})

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from mobiletest_automation.flows.configuration import HOOKS
 from mobiletest_automation.flows.templates import OPENING, Expression, identifiers, parse_template
 from mobiletest_automation.flows.values import ExpressionError
+from mobiletest_automation.flows.variables import HOOKS
 
 _ENV = "env"
 # The argument of runScript and evalScript, which is JavaScript outside of ${...} too.

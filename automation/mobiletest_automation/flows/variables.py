@@ -5,16 +5,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mobiletest_automation.flows.nodes import Node, quote
+from mobiletest_automation.flows.selectors import VALUE_LIMIT
 from mobiletest_automation.flows.templates import is_template, parse_template
 from mobiletest_automation.flows.values import ExpressionError
 
 VARIABLE_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
+# A name with a hyphen cannot be used in an expression, but a flow may have it.
+_ENV_NAME = re.compile(r"[A-Za-z_][\w-]{0,99}", re.ASCII)
 VARIABLE_NAME_HINT = "use letters, digits and _, not beginning with a digit"
-COMMANDS = "commands"
+INNER_COMMANDS = "commands"
 # The arguments that hold other steps, whose variables are filled in when those steps run.
 ON_COMPLETE = "onFlowComplete"
+# Keys of the steps that run before and after those of the flow.
+HOOKS = ("onFlowStart", ON_COMPLETE)
+ENV_LIMIT = 200
 # Arguments that are evaluated by the command itself: other steps, variables in their order, and scripts.
-UNFILLED = (COMMANDS, ON_COMPLETE, "env", "script")
+UNFILLED = (INNER_COMMANDS, ON_COMPLETE, "env", "script")
 
 # The argument (of launchApp) whose names are the test's, and may have variables.
 NAMES_OF_TEST = "arguments"
@@ -75,6 +81,28 @@ def check_template(scalar: Node) -> None:
         raise scalar.error(str(error)) from error
 
 
+def read_env(node: Node) -> tuple[tuple[str, str], ...]:
+    """Names and templates of variables; numbers are taken as they were written."""
+    entries = node.mapping()
+    if len(entries) > ENV_LIMIT:
+        raise node.error(f"more than {ENV_LIMIT} variables")
+    for name, value in entries.items():
+        if not _ENV_NAME.fullmatch(name):
+            raise value.error_at_key(
+                f"{quote(name)} is not a name for a variable: use letters, digits, _ and -, not beginning with a digit"
+            )
+    return tuple((name, _read_value(name, value)) for name, value in entries.items())
+
+
+def _read_value(name: str, node: Node) -> str:
+    """The template of a value. What has none was forgotten: taken as an empty text, it would make checks pass."""
+    if node.is_null:
+        raise node.error_at_key(f'the variable {name} has no value: write {name}: "" for an empty text')
+    node.string(limit=VALUE_LIMIT)
+    check_template(node)
+    return node.raw
+
+
 def pending_scalars(node: Node) -> tuple[Node, ...]:
     """The scalars of a node that have variables, in the order in which `fill_node` takes their texts."""
     nodes: list[Node] = []
@@ -89,12 +117,12 @@ def pending_scalars(node: Node) -> tuple[Node, ...]:
 
 def fill_node(node: Node, texts: Sequence[str]) -> Node:
     """The node with the texts of its pending scalars. Raise DocumentError if two names become one."""
-    left: Iterator[str] = iter(texts)
+    remaining: Iterator[str] = iter(texts)
 
     def put(scalar: Node) -> Node:
         if not scalar.pending:
             return scalar
-        text = next(left)
+        text = next(remaining)
         return replace(scalar, value=text, raw=text, pending=False, template=scalar.raw)
 
     return _map_scalars(node, put)

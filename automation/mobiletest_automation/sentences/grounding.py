@@ -29,7 +29,7 @@ class Grounding:
     `candidates` are the elements that match. `replaces`: the content of the field is removed first.
     """
 
-    action: Action = Action.NONE
+    action: str = Action.NONE
     element: Element | None = None
     value: str | None = None
     candidates: tuple[Element, ...] = ()
@@ -42,7 +42,7 @@ def needs_model(why: str) -> Grounding:
     return Grounding(reason=RefusalReason.NEEDS_MODEL, message=why)
 
 
-def ground_first(action: Action, elements: Sequence[Element], value: str | None = None, message: str = "") -> Grounding:
+def ground_first(action: str, elements: Sequence[Element], value: str | None = None, message: str = "") -> Grounding:
     """The action on the first of the elements, or on none if there are none."""
     element = elements[0] if elements else None
     return Grounding(

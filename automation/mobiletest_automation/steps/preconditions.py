@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from mobiletest_automation.flows.app_commands import LaunchApp, OpenBrowser, OpenLink
 from mobiletest_automation.flows.capture_commands import AiCommand
-from mobiletest_automation.flows.device_commands import LaunchApp, OpenBrowser, OpenLink
 from mobiletest_automation.flows.selectors import ALWAYS
 from mobiletest_automation.flows.steps import Flow, Repeat, Retry, RunFlow, Sentence, Step
 from mobiletest_automation.model.run_config import RunConfig

@@ -10,18 +10,8 @@ from mobiletest_automation.devices.port import Device, DeviceFailure
 from mobiletest_automation.evidence.failure_capture import FailureCapture
 from mobiletest_automation.evidence.recorder import STEPS_LIMIT, StepRecorder, TranscriptRecorder
 from mobiletest_automation.flows.capture_commands import AiCommand
-from mobiletest_automation.flows.script_commands import RunScript
-from mobiletest_automation.flows.steps import (
-    BlockCommand,
-    Command,
-    Flow,
-    Repeat,
-    Retry,
-    RunFlow,
-    ScriptCommand,
-    Sentence,
-    Step,
-)
+from mobiletest_automation.flows.script_commands import RunScript, ScriptCommand
+from mobiletest_automation.flows.steps import BlockCommand, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Resolution
 from mobiletest_automation.outcome import (

@@ -1,6 +1,5 @@
 """Runs the commands that ask a model about the screen."""
 
-from mobiletest_automation.commands.context import action_of
 from mobiletest_automation.flows.capture_commands import (
     AiCommand,
     AssertNoDefectsWithAI,
@@ -60,4 +59,4 @@ async def _ask(session: ModelSession, command: AiCommand, view: ScreenView) -> S
                 raise StepFailed(Category.ASSERTION_FAILED, f'the model does not see "{query}" on the screen')
             variables[output] = text
             message = f'{output} is "{cut(text, 200)}"'
-    return StepOutcome(action=action_of(command), resolution=Resolution.MODEL, message=message, variables=variables)
+    return StepOutcome(action=command.action, resolution=Resolution.MODEL, message=message, variables=variables)

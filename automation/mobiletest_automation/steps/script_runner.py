@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager, contextmanager
 
 from mobiletest_automation.commands.context import command_outcome
 from mobiletest_automation.flows.nodes import DocumentError
-from mobiletest_automation.flows.script_commands import EvalScript, RunScript
-from mobiletest_automation.flows.steps import ScriptCommand, Step
+from mobiletest_automation.flows.script_commands import EvalScript, RunScript, ScriptCommand
+from mobiletest_automation.flows.steps import Step
 from mobiletest_automation.flows.templates import is_template
 from mobiletest_automation.flows.texts import shorten
 from mobiletest_automation.flows.variables import Scope

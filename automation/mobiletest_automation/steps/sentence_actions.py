@@ -172,7 +172,7 @@ class SentenceActions:
             if doubt:
                 raise Undecided(doubt)
             raise not_found_error(str(intent.target), seconds, self._watcher.seen)
-        mismatch = describe_mismatch(replace(intent, action=last.action), last.element)
+        mismatch = describe_mismatch(replace(intent, action=Action(last.action)), last.element)
         raise StepFailed(
             Category.ASSERTION_FAILED, f"{mismatch} (waited {seconds:g} s)", reason=mismatch, element=last.element
         )

@@ -138,7 +138,7 @@ class SentenceRunner:
         )
         if done.element is None or done.replaces or not self._policy.cache_first(intent):
             return outcome, ()
-        chosen = ChosenAction(done.action, done.element, done.value)
+        chosen = ChosenAction(Action(done.action), done.element, done.value)
         return outcome, (PerformedAction(self._screen.last, chosen),)
 
     async def _fall_back(self, sentence: _Sentence, why: str) -> tuple[StepOutcome, Performed]:

@@ -24,10 +24,11 @@ from mobiletest_automation.devices.simulated.layout import HEIGHT, SCREEN, layou
 from mobiletest_automation.devices.simulated.model_file import BYTES_LIMIT, built_in_model, read_artifact
 from mobiletest_automation.devices.simulated.renderer import draw_screen, home_screen, render, to_xml
 from mobiletest_automation.devices.simulated.running_app import RunningApp
-from mobiletest_automation.flows.command_readers import KEYS
+from mobiletest_automation.flows.app_commands import OpenBrowser
 from mobiletest_automation.flows.commands import BaseCommand
-from mobiletest_automation.flows.device_commands import ROTATIONS, Mode, OpenBrowser, Orientation
+from mobiletest_automation.flows.device_commands import ROTATIONS, Mode, Orientation
 from mobiletest_automation.flows.nodes import DocumentError
+from mobiletest_automation.flows.text_commands import KEYS
 from mobiletest_automation.flows.texts import cut
 from mobiletest_automation.flows.values import to_text
 from mobiletest_automation.model.failures import Category

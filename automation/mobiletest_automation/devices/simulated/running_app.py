@@ -24,7 +24,7 @@ from mobiletest_automation.devices.simulated.app_model import (
     TextTemplate,
     Widget,
 )
-from mobiletest_automation.flows.device_commands import Argument
+from mobiletest_automation.flows.app_commands import Argument
 from mobiletest_automation.flows.texts import cut
 from mobiletest_automation.flows.values import Value, to_text
 from mobiletest_automation.model.failures import Category

@@ -9,7 +9,8 @@ from mobiletest_automation.devices.webdriver.actions import ANDROID_KEYS, find_k
 from mobiletest_automation.devices.webdriver.driver_session import INSTALL_SECONDS
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.devices.webdriver.phone_commands import PhoneCommands
-from mobiletest_automation.flows.device_commands import ROTATIONS, Argument, Mode, Orientation
+from mobiletest_automation.flows.app_commands import Argument
+from mobiletest_automation.flows.device_commands import ROTATIONS, Mode, Orientation
 from mobiletest_automation.model.failures import Category
 
 _PERMISSIONS = {

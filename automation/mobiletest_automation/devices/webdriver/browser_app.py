@@ -14,7 +14,8 @@ from mobiletest_automation.devices.port import (
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
 from mobiletest_automation.devices.webdriver.hub_target import check_address
-from mobiletest_automation.flows.device_commands import ROTATIONS, Argument, Mode, Orientation
+from mobiletest_automation.flows.app_commands import Argument
+from mobiletest_automation.flows.device_commands import ROTATIONS, Mode, Orientation
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.web_addresses import PUBLIC_ONLY, AddressPolicy
 

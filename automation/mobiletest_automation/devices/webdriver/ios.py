@@ -8,7 +8,8 @@ from mobiletest_automation.devices.webdriver.actions import IOS_BUTTONS, IOS_KEY
 from mobiletest_automation.devices.webdriver.driver_session import INSTALL_SECONDS, DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.devices.webdriver.phone_commands import PhoneCommands
-from mobiletest_automation.flows.device_commands import Argument, Mode, Orientation
+from mobiletest_automation.flows.app_commands import Argument
+from mobiletest_automation.flows.device_commands import Mode, Orientation
 from mobiletest_automation.model.failures import Category
 
 _SERVICES = (

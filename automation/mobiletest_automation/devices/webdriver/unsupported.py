@@ -6,19 +6,10 @@ from typing import TypeAlias
 
 from mobiletest_automation.devices.webdriver.actions import ANDROID_KEYS, IOS_BUTTONS, IOS_KEYS, WEB_KEYS
 from mobiletest_automation.devices.webdriver.ios import NO_AIRPLANE_MODE
-from mobiletest_automation.flows.commands import Back, BaseCommand, PressKey
-from mobiletest_automation.flows.device_commands import (
-    AddMedia,
-    AssertMode,
-    ClearKeychain,
-    LaunchApp,
-    Mode,
-    OpenBrowser,
-    OpenLink,
-    SetMode,
-    SetOrientation,
-    SetPermissions,
-)
+from mobiletest_automation.flows.app_commands import ClearKeychain, LaunchApp, OpenBrowser, OpenLink, SetPermissions
+from mobiletest_automation.flows.commands import BaseCommand
+from mobiletest_automation.flows.device_commands import AddMedia, AssertMode, Mode, SetMode, SetOrientation
+from mobiletest_automation.flows.text_commands import Back, PressKey
 
 # Why the device cannot carry out a command; "" if it can, or if only trying shows it.
 Unsupported: TypeAlias = Callable[[BaseCommand], str]

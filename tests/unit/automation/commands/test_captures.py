@@ -9,7 +9,7 @@ from PIL import Image
 
 from mobiletest_automation.commands.random_texts import RandomTexts
 from mobiletest_automation.devices.port import DeviceFailure
-from mobiletest_automation.flows.capture_commands import InputRandom
+from mobiletest_automation.flows.text_commands import InputRandom
 from mobiletest_automation.model.baseline_keys import baseline_key
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import AttemptResult

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from mobiletest_automation.devices.port import DeviceInfo
-from mobiletest_automation.flows import device_commands
+from mobiletest_automation.flows.device_commands import GeoPoint
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import Resolution
 from mobiletest_automation.screen.elements import Element, Point, Role
@@ -196,7 +196,7 @@ async def test_a_journey_takes_its_time(points: list[str], speed: dict[str, int]
 
 
 def test_a_journey_takes_the_shorter_way_around_the_earth() -> None:
-    start, end = device_commands.GeoPoint(0, 179), device_commands.GeoPoint(0, -179)
+    start, end = GeoPoint(0, 179), GeoPoint(0, -179)
     assert start.distance(end) == pytest.approx(222_390, rel=1e-4)
     assert [start.between(end, share).longitude for share in (0, 0.25, 0.5, 1)] == [179, 179.5, 180, -179]
 

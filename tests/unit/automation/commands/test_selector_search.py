@@ -5,10 +5,10 @@ from random import Random
 import pytest
 
 from mobiletest_automation.commands.selector_search import describe_matches, explain_missing, find_by_selector
-from mobiletest_automation.flows.commands import TapOn
 from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.patterns import WorkBudgetExceeded
 from mobiletest_automation.flows.selectors import Selector
+from mobiletest_automation.flows.touch_commands import TapOn
 from mobiletest_automation.screen.elements import Bounds, Element, Role
 from mobiletest_automation.screen.outline import Outline
 from tests.fakes.devices import screen

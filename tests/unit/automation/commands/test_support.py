@@ -3,12 +3,12 @@
 import pytest
 
 from mobiletest_automation.devices.port import DeviceFailure, DeviceInfo
-from mobiletest_automation.flows import device_commands
+from mobiletest_automation.flows.app_commands import KillApp
 from mobiletest_automation.model.failures import Category
 from tests.fakes.devices import FakeDevice, screen
 from tests.unit.automation.attempts import failure_of, pay, run
 
-REFUSED = {device_commands.KillApp: "this device cannot kill apps"}
+REFUSED = {KillApp: "this device cannot kill apps"}
 
 
 @pytest.mark.parametrize(

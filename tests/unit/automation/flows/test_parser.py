@@ -1,19 +1,14 @@
 """Steps are read from JSON and from YAML with the same meaning."""
 
+from mobiletest_automation.flows.app_commands import LaunchApp, StopApp
+from mobiletest_automation.flows.assertion_commands import AssertNotVisible, AssertVisible
 from mobiletest_automation.flows.capture_commands import TakeScreenshot
-from mobiletest_automation.flows.commands import (
-    AssertNotVisible,
-    AssertVisible,
-    Back,
-    EraseText,
-    Scroll,
-    TapOn,
-)
-from mobiletest_automation.flows.device_commands import LaunchApp, StopApp
 from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.patterns import Pattern
 from mobiletest_automation.flows.selectors import Condition, Selector
 from mobiletest_automation.flows.steps import Repeat, Retry, RunFlow, Sentence, Step
+from mobiletest_automation.flows.text_commands import Back, EraseText
+from mobiletest_automation.flows.touch_commands import Scroll, TapOn
 
 
 def only(value: object) -> Step:

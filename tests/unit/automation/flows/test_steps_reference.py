@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from deploy.commands_reference import PAGE, with_table
 from mobiletest_automation.flows.configuration import CONFIGURATION_KEYS
 from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.parser import COMMANDS
@@ -23,7 +24,7 @@ def names(steps: tuple[Step, ...]) -> set[str]:
 def test_every_documented_example_is_accepted() -> None:
     flows = [parse_flow(example) for example in EXAMPLES]
     shown = set[str]().union(*(names((*flow.on_start, *flow.steps, *flow.on_complete)) for flow in flows))
-    assert shown - {"sentence"} == COMMANDS
+    assert shown - {"sentence"} == set(COMMANDS)
     assert (len(flows[-1].env), len(flows[-1].on_complete)) == (2, 1)
 
 
@@ -34,3 +35,9 @@ def test_every_field_is_documented() -> None:
     )
     said = {*CRITERIA, *CONFIGURATION_KEYS, *arguments.split()}
     assert {word for word in said if not re.search(rf"\b{word}\b", TEXT)} == set()
+
+
+def test_the_table_of_commands_is_current() -> None:
+    """`make commands` writes it."""
+    page = PAGE.read_text()
+    assert page == with_table(page)
