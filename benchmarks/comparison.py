@@ -58,7 +58,11 @@ class Comparison:
 
 
 async def compare(name: str, sides: Sequence[Side], requests: Requests, rounds: int = ROUNDS) -> Comparison:
-    """Measure all sides in turns, in another order each round. UnexpectedAnswer if one refuses a request."""
+    """Measure all sides in turns, in another order each round.
+
+    Raises:
+        UnexpectedAnswer: one refuses a request.
+    """
     supplies = {side.name: requests(side.target) for side in sides}
     for side in sides:
         await measure(side.target, supplies[side.name], seconds=WARM_SECONDS)

@@ -62,7 +62,11 @@ def _send(method: str, url: str, headers: str, content: Content, before: bytes, 
 
 
 def get(url: str, api_key: str = "", *, size: int, hashed: bool = False) -> str:
-    """Receive a body; its SHA-256 if `hashed`. ConnectionError unless it has `size` bytes."""
+    """Receive a body; its SHA-256 if `hashed`.
+
+    Raises:
+        ConnectionError: unless it has `size` bytes.
+    """
     digest, buffer = hashlib.sha256(), memoryview(bytearray(BLOCK_BYTES))
     with _open("GET", url, f"Authorization: Bearer {api_key}\r\n") as connection:
         answer = connection.recv(BLOCK_BYTES)

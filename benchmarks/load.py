@@ -45,7 +45,11 @@ class Target:
 
 
 async def measure(target: Target, requests: Sequence[bytes], *, seconds: float, connections: int = 32) -> Load:
-    """Send `requests` round and round over `connections` for `seconds`. UnexpectedAnswer for any but 2xx."""
+    """Send `requests` round and round over `connections` for `seconds`.
+
+    Raises:
+        UnexpectedAnswer: for any but 2xx.
+    """
     loop = asyncio.get_running_loop()
     started, cpu = time.perf_counter(), time.process_time()
     plan = _Plan(cycle(requests), started + seconds)

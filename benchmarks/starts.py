@@ -60,7 +60,11 @@ def _body(workflow: dict[str, Any]) -> bytes:
 
 
 async def check_answers(targets: Sequence[Target], workflow: dict[str, Any]) -> None:
-    """DifferentAnswers unless all answer a start in the same way, except for the id of the execution."""
+    """Check that all answer a start in the same way, except for the id of the execution.
+
+    Raises:
+        DifferentAnswers: one answers in another way.
+    """
     answers = await asyncio.gather(*(_started(target, workflow) for target in targets))
     if any(answer != answers[0] for answer in answers):
         raise DifferentAnswers(answers)

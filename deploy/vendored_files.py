@@ -28,7 +28,11 @@ class VendoredFile:
     sha256: str
 
     def verify(self, content: bytes, package: str) -> None:
-        """UnexpectedContent if the hash differs."""
+        """Compare the content with the hash.
+
+        Raises:
+            UnexpectedContent: the hash differs.
+        """
         digest = hashlib.sha256(content).hexdigest()
         if digest != self.sha256:
             raise UnexpectedContent(
@@ -72,7 +76,11 @@ def fetch_package(specifier: str, folder: Path) -> Path:
 
 
 def read_files(package: Package, archive: Path) -> Iterator[tuple[str, bytes]]:
-    """Target name and content of each file of the package; UnexpectedContent if one is missing or differs."""
+    """Target name and content of each file of the package.
+
+    Raises:
+        UnexpectedContent: one is missing or differs.
+    """
     with tarfile.open(archive) as members:
         for file in package.files:
             try:

@@ -15,7 +15,11 @@ START_SECONDS, FOLLOW_SECONDS = 10, 600
 
 
 async def follow(address: str, org_id: str, workflow_id: str, token: str) -> bool:
-    """Start a workflow, print each of its events; whether every run passed. Raises grpc.aio.AioRpcError."""
+    """Start a workflow, print each of its events; whether every run passed.
+
+    Raises:
+        grpc.aio.AioRpcError: the call fails.
+    """
     metadata = (("authorization", f"Bearer {token}"), ("x-org-id", org_id), ("x-scopes", "read,execute"))
     async with grpc.aio.insecure_channel(address) as channel:
         executions = executions_pb2_grpc.ExecutionsStub(channel)  # type: ignore[no-untyped-call]

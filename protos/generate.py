@@ -15,7 +15,11 @@ VALIDATE = "buf/validate/validate.proto"
 
 
 def compile_protos(*arguments: str) -> None:
-    """Run protoc with the import paths; SystemExit with its exit code if it fails."""
+    """Run protoc with the import paths.
+
+    Raises:
+        SystemExit: with its exit code if it fails.
+    """
     includes = [PROTOS, PROTOS / "vendor", Path(next(iter(_proto.__path__)))]
     code = protoc.main(["protoc", *(f"-I{path}" for path in includes), *arguments])
     if code:

@@ -8,7 +8,11 @@ class BodyTooLarge(Exception):
 
 
 async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """The whole body, decompressed. Raise BodyTooLarge as soon as it exceeds `limit` bytes."""
+    """The whole body, decompressed.
+
+    Raises:
+        BodyTooLarge: as soon as it exceeds `limit` bytes.
+    """
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk

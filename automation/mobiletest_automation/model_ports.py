@@ -103,14 +103,22 @@ class ActionDialog(Protocol):
     """A conversation about one task."""
 
     async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone | CannotContinue:
-        """The next action on this screen, given what came of the last one. Raises ModelFailed."""
+        """The next action on this screen, given what came of the last one.
+
+        Raises:
+            ModelFailed: the model cannot be asked, or its reply cannot be used.
+        """
 
 
 class PlanningDialog(Protocol):
     """A conversation about one goal."""
 
     async def next(self, view: ScreenView, happened: str) -> NextSteps | GoalReached | CannotContinue:
-        """What to do next, given what came of the last steps. Raises ModelFailed."""
+        """What to do next, given what came of the last steps.
+
+        Raises:
+            ModelFailed: the model cannot be asked, or its reply cannot be used.
+        """
 
 
 class ModelSession(Protocol):
@@ -132,10 +140,18 @@ class ModelSession(Protocol):
     def start_goal(self, goal: str) -> PlanningDialog: ...
 
     async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
-        """Whether the sentence was carried out, by the screens before and after. Raises ModelFailed."""
+        """Whether the sentence was carried out, by the screens before and after.
+
+        Raises:
+            ModelFailed: the model cannot be asked, or its reply cannot be used.
+        """
 
     async def check_assertion(self, assertion: str, view: ScreenView) -> Judgement:
-        """Whether the assertion is true of the screen. Raises ModelFailed, as the two that follow."""
+        """Whether the assertion is true of the screen.
+
+        Raises:
+            ModelFailed: the model cannot be asked, or its reply cannot be used.
+        """
 
     async def find_defects(self, view: ScreenView) -> Sequence[str]:
         """The defects of the screen, each in a sentence."""
@@ -165,7 +181,11 @@ class ModelQuota(Protocol):
     """What organisations may ask of models each day."""
 
     async def start_call(self, org_id: str, estimate: int) -> None:
-        """Count a call of about `estimate` tokens. Raise ModelFailed (llm_budget_exceeded) beyond a daily limit."""
+        """Count a call of about `estimate` tokens.
+
+        Raises:
+            ModelFailed: beyond a daily limit (llm_budget_exceeded).
+        """
 
     def add_tokens(self, org_id: str, tokens: int) -> None:
         """Count the tokens of a call at its end."""

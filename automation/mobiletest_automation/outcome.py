@@ -103,7 +103,11 @@ class ScriptFailed(StepFailed):
 
 @asynccontextmanager
 async def time_limit(seconds: float, what: str) -> AsyncIterator[None]:
-    """Limits real time. StepFailed (step_timeout) when that is over: `what` did not happen within these seconds."""
+    """Limits real time.
+
+    Raises:
+        StepFailed: `what` did not happen within these seconds (step_timeout).
+    """
     try:
         async with asyncio.timeout(seconds):
             yield

@@ -14,10 +14,13 @@ _REFERENCE = re.compile(r"&#(?:x([0-9a-f]+)|([0-9]+));", re.ASCII | re.IGNORECAS
 
 
 def parse_json(content: bytes | str) -> Any:
-    """The JSON value, its texts well-formed. Raise ValueError.
+    """The JSON value, its texts well-formed.
 
     JSON.stringify and drivers write a lone surrogate, such as half of an emoji that was cut, as an escape: orjson
     refuses it, and with it all of the answer.
+
+    Raises:
+        ValueError: it is not JSON.
     """
     try:
         return _parse_json(well_formed(content).encode() if isinstance(content, str) else content)

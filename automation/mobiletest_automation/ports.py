@@ -97,7 +97,11 @@ class FlowFiles(Protocol):
     def __contains__(self, path: object) -> bool: ...
 
     async def read(self, path: str) -> bytes:
-        """The content of a file that is there. DeviceFailure."""
+        """The content of a file that is there.
+
+        Raises:
+            DeviceFailure: the file cannot be read.
+        """
 
 
 class NoFlowFiles:

@@ -69,7 +69,11 @@ class AddressRefused(ValueError):
 
 
 def web_host(url: str) -> str | None:
-    """The host of an http or https URL in lower case; None for a deep link. Raise AddressRefused for any other text."""
+    """The host of an http or https URL in lower case; None for a deep link.
+
+    Raises:
+        AddressRefused: for any other text.
+    """
     scheme = _SCHEME.match(url)
     if scheme is None or _ODD.search(url):
         raise AddressRefused(
@@ -93,7 +97,11 @@ def _is_refused(scheme: str) -> bool:
 
 
 def check_scheme(text: str) -> None:
-    """Raise AddressRefused for a text that a browser would open as a link of a refused scheme."""
+    """Check a text that a browser would open as a link.
+
+    Raises:
+        AddressRefused: its scheme is refused.
+    """
     scheme = _SCHEME.match(_ODD.sub("", text))
     if scheme is not None and _is_refused(scheme[1].lower()):
         raise AddressRefused(f"{scheme[1].lower()}: links are refused; use an http or https URL")
@@ -108,7 +116,11 @@ class AddressPolicy:
 
     @classmethod
     def parse(cls, entries: Iterable[str]) -> "AddressPolicy":
-        """From host names (`shop.internal`, `*.internal`), addresses and networks (10.1.0.0/16). Raise ValueError."""
+        """From host names (`shop.internal`, `*.internal`), addresses and networks (10.1.0.0/16).
+
+        Raises:
+            ValueError: it is malformed.
+        """
         names, networks = set[str](), list[IPv4Network | IPv6Network]()
         for entry in filter(None, (each.strip().lower() for each in entries)):
             if re.fullmatch(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*", entry) and not _NUMBER.fullmatch(
@@ -120,7 +132,11 @@ class AddressPolicy:
         return cls(frozenset(names), tuple(networks))
 
     def check(self, url: str) -> None:
-        """Raise AddressRefused for a web address that is not allowed; deep links are allowed."""
+        """Check a web address; deep links are allowed.
+
+        Raises:
+            AddressRefused: it is not allowed.
+        """
         host = web_host(url)
         if host is None or self.lists(host):
             return
@@ -140,7 +156,11 @@ class AddressPolicy:
             self._check_address(f"{host} ({address})", ip_address(address))
 
     def check_address(self, host: str, address: str) -> None:
-        """Raise AddressRefused for an address of a host that is not allowed, to be called where it is connected to."""
+        """Check an address of a host, where it is connected to.
+
+        Raises:
+            AddressRefused: it is not allowed.
+        """
         if not self.lists(host):
             self._check_address(f"{host} ({address})", ip_address(address))
 

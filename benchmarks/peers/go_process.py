@@ -36,7 +36,12 @@ class BuildFailed(Exception):
 
 @asynccontextmanager
 async def go_peer(running: Stack) -> AsyncIterator[Side]:
-    """The peer on the MongoDB of a stack, with the documents of the FastAPI peer. GoMissing, BuildFailed."""
+    """The peer on the MongoDB of a stack, with the documents of the FastAPI peer.
+
+    Raises:
+        GoMissing: Go is not installed.
+        BuildFailed: the sources do not compile.
+    """
     binaries = await build()
     with Ports() as ports, tempfile.TemporaryDirectory() as folder:
         http, grpc = ports.take(), ports.take()
@@ -64,7 +69,12 @@ def _start(name: str, binaries: Path, folder: str, env: Mapping[str, str], closi
 
 
 async def build() -> Path:
-    """The folder of the two binaries, generated and compiled if the sources are newer. GoMissing, BuildFailed."""
+    """The folder of the two binaries, generated and compiled if the sources are newer.
+
+    Raises:
+        GoMissing: Go is not installed.
+        BuildFailed: the sources do not compile.
+    """
     go = shutil.which("go") or shutil.which("go", path=_USUAL_FOLDER)
     if go is None:
         raise GoMissing

@@ -103,7 +103,11 @@ class Api:
         return self.document(self.call("GET", path, params=_given(query), timeout=timeout))
 
     def document(self, response: httpx.Response) -> Any:
-        """The JSON object of a response. CliError if it has none: portals and proxies answer everything."""
+        """The JSON object of a response.
+
+        Raises:
+            CliError: it has none: portals and proxies answer everything.
+        """
         with suppress(ValueError):
             document = response.json()
             if isinstance(document, dict):
@@ -129,7 +133,11 @@ class Api:
         self.call("DELETE", path, repeatable=False)
 
     def pages(self, path: str, limit: int | None = None, **query: Any) -> Iterator[Any]:
-        """The items of a paged list, at most `limit`. CliError: the list has no end."""
+        """The items of a paged list, at most `limit`.
+
+        Raises:
+            CliError: the list has no end.
+        """
         count = 0
         for page in range(1, _MOST_PAGES + 1):
             answer = self.get(path, page=page, page_size=min(limit or _PAGE_ITEMS, _PAGE_ITEMS), **query)
@@ -147,10 +155,13 @@ class Api:
     def call(
         self, method: str, path: str, *, repeatable: bool = True, slow: bool = False, **options: Any
     ) -> httpx.Response:
-        """A successful response. CliError says why there is none, or that the path has an id that is none.
+        """A successful response.
 
         What is repeatable is repeated after failures of the network or the server, and after the pauses that a rate
         limit asks for, for as long as the patience lasts; for a `slow` request, from its first failure on.
+
+        Raises:
+            CliError: there is none, or an id in the path is not one.
         """
         check_path(path)
         began = None if slow else time.monotonic()
@@ -187,7 +198,11 @@ class Api:
 
     @contextmanager
     def stream(self, path: str, **options: Any) -> Iterator[httpx.Response]:
-        """A successful response whose body has not been read. CliError as in `call`."""
+        """A successful response whose body has not been read.
+
+        Raises:
+            CliError: as in `call`.
+        """
         check_path(path)
         try:
             with self._client.stream("GET", path, **options) as response:
@@ -199,7 +214,11 @@ class Api:
             raise self.unreachable(error) from None
 
     def content(self, path: str, most: int) -> bytes | None:
-        """A file; None as soon as more than `most` bytes of it have come. CliError as in `call`."""
+        """A file; None as soon as more than `most` bytes of it have come.
+
+        Raises:
+            CliError: as in `call`.
+        """
         content = bytearray()
         with self.stream(path) as response:
             for chunk in response.iter_bytes():
@@ -245,7 +264,11 @@ def tls_advice(reason: str) -> str | None:
 
 
 def check_key(key: str) -> str:
-    """The key. CliError if it cannot be sent in a header."""
+    """The key.
+
+    Raises:
+        CliError: it cannot be sent in a header.
+    """
     if not key.isascii() or not key.isprintable() or " " in key:
         raise CliError(
             "the API key has characters that no key has", AUTHENTICATION, "Copy the whole key, and nothing else"
@@ -254,7 +277,11 @@ def check_key(key: str) -> str:
 
 
 def tls_context(ca_file: str | None) -> ssl.SSLContext:
-    """Trusts the system's certificates, those of certifi, and those of `ca_file`. CliError if it cannot be read."""
+    """Trusts the system's certificates, those of certifi, and those of `ca_file`.
+
+    Raises:
+        CliError: it cannot be read.
+    """
     import certifi
 
     context = ssl.create_default_context()
@@ -268,9 +295,12 @@ def tls_context(ca_file: str | None) -> ssl.SSLContext:
 
 
 def make_client(server: Server, **options: Any) -> httpx.Client:
-    """A client that uses the proxies of the environment. CliError: one of these is not an address of a proxy.
+    """A client that uses the proxies of the environment.
 
     Certificates are read only if they are needed, because that takes a sixth of the time of a short command.
+
+    Raises:
+        CliError: one of these is not an address of a proxy.
     """
     is_plain = server.url.lower().startswith("http://") and not server.ca_file
     verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else tls_context(server.ca_file)

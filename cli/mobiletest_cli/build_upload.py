@@ -46,7 +46,8 @@ def is_app_file(path: Path) -> bool:
 def read_file(file: Path) -> AppFile:
     """What the app file is, by its content, and by its ending if the content does not say.
 
-    CliError: it cannot be read, or no device can install it.
+    Raises:
+        CliError: it cannot be read, or no device can install it.
     """
     _check_readable(file)
     try:
@@ -94,7 +95,10 @@ class BuildUpload:
         """The build of the app with this content (and version, if one is given), uploaded if there is none.
 
         `read` is what `read_file` says of it. If the app has another build of the version that stands in the file, this
-        one becomes "<version>-<revision>". CliError: no version is known, or the app has another build of it.
+        one becomes "<version>-<revision>".
+
+        Raises:
+            CliError: no version is known, or the app has another build of it.
         """
         digest = sha256(file)
         for build in self._api.pages(f"apps/{app['id']}/builds", limit=1, sha256=digest, version=version):

@@ -73,7 +73,11 @@ complete -c mobiletest -f -a '(__mobiletest_complete)'
 
 
 def script(shell: str) -> str:
-    """The script of a shell. CliError: it is not known."""
+    """The script of a shell.
+
+    Raises:
+        CliError: it is not known.
+    """
     if shell not in _SCRIPTS:
         raise CliError(f'"{shell}" is not a shell that can be completed', USAGE, ", ".join(_SCRIPTS))
     return _SCRIPTS[shell]

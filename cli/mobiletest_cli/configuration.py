@@ -45,7 +45,11 @@ class Profiles:
         self.path = path
 
     def read(self) -> dict[str, dict[str, str]]:
-        """Address and key by the name of the profile. CliError if the file is not one of profiles."""
+        """Address and key by the name of the profile.
+
+        Raises:
+            CliError: the file is not one of profiles.
+        """
         try:
             text = self.path.read_text("utf-8")
         except FileNotFoundError:
@@ -88,9 +92,12 @@ def profiles_of(environ: Mapping[str, str]) -> Profiles:
 
 
 def find_server(flags: ServerFlags, environ: Mapping[str, str], profiles: Profiles) -> Server:
-    """The server of flags, environment or profile, in this order. CliError: none is known, or no key for it.
+    """The server of flags, environment or profile, in this order.
 
     The key of a profile is sent only to the address of that profile.
+
+    Raises:
+        CliError: none is known, or no key for it.
     """
     name = flags.profile or environ.get("MOBILETEST_PROFILE")
     stored = profiles.read().get(name or DEFAULT_PROFILE)
@@ -119,7 +126,11 @@ def _find_key(
 
 
 def check_url(text: str) -> str:
-    """The address without a trailing slash and without /api/v1. CliError if it is none."""
+    """The address without a trailing slash and without /api/v1.
+
+    Raises:
+        CliError: it is no address of a server.
+    """
     from urllib.parse import urlsplit
 
     if not text:
@@ -176,7 +187,8 @@ _LEAST, _MOST = {"retries": 0, "timeout": 1}, {"retries": 5, "timeout": 7 * 86_4
 def read_project(start: Path) -> Project:
     """The project file of the folder, or of the nearest one above it up to the root of the repository.
 
-    CliError names file, line and key if it cannot be used.
+    Raises:
+        CliError: it cannot be used; it names file, line and key.
     """
     for folder in (start, *start.parents):
         path = folder / PROJECT_FILE
@@ -188,7 +200,11 @@ def read_project(start: Path) -> Project:
 
 
 def parse_project(path: Path, content: bytes) -> Project:
-    """The values of a project file. CliError names file, line and key if it cannot be used."""
+    """The values of a project file.
+
+    Raises:
+        CliError: it cannot be used; it names file, line and key.
+    """
     import yaml
 
     try:

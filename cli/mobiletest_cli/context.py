@@ -67,7 +67,11 @@ class Context:
         return Api(self.server, patience=self.patience, on_wait=self.output.say)
 
     def find_app(self, wanted: str | None) -> App:
-        """The app that is named, or that of the project, or the only one. CliError: it does not exist, or many do."""
+        """The app that is named, or that of the project, or the only one.
+
+        Raises:
+            CliError: it does not exist, or there are several.
+        """
         from mobiletest_cli.lookup import app_candidates, find_app
 
         name = wanted or self.project.app
@@ -90,7 +94,11 @@ class Context:
         return named or (detected or detect(self.environ, Path.cwd())).base_branch
 
     def flow_paths(self, paths: Sequence[Path] | None) -> Sequence[Path]:
-        """The paths that are given, or the folder of the project, or the usual one. CliError: there is none."""
+        """The paths that are given, or the folder of the project, or the usual one.
+
+        Raises:
+            CliError: there is none.
+        """
         if paths:
             return paths
         if self.project.folder and self.project.path:
@@ -101,7 +109,11 @@ class Context:
         raise CliError(f"there is no folder {DEFAULT_FOLDER}", USAGE, hint)
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask, unless it was confirmed. CliError: nobody can be asked, or the answer is no."""
+        """Ask, unless it was confirmed.
+
+        Raises:
+            CliError: nobody can be asked, or the answer is no.
+        """
         if yes:
             return
         if not sys.stdin.isatty():
@@ -189,7 +201,11 @@ def _defect(output: Output, error: Exception) -> int:
 
 
 def platform_name(text: str) -> str:
-    """The platform as the server spells it. CliError: it is none."""
+    """The platform as the server spells it.
+
+    Raises:
+        CliError: there is no such platform.
+    """
     for platform in PLATFORMS:
         if text.lower() == platform.lower():
             return platform
@@ -202,7 +218,11 @@ def app_option(help_text: str) -> Any:
 
 
 def read_text(read: Callable[[], str]) -> str:
-    """What is read from stdin. CliError: it is no text."""
+    """What is read from stdin.
+
+    Raises:
+        CliError: it is no text.
+    """
     try:
         text = read()
         text.encode()

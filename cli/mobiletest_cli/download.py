@@ -24,7 +24,8 @@ _NAME = re.compile(r'filename="([^"]+)"')
 def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "download") -> Path:
     """Download to the file, or to one of the name that the server gives. The path that was written.
 
-    CliError: the file exists already (without `file`) or cannot be written, or the connection was lost.
+    Raises:
+        CliError: the file exists already (without `file`) or cannot be written, or the connection was lost.
     """
     with api.stream(path) as response:
         match = _NAME.search(response.headers.get("Content-Disposition", ""))
@@ -43,7 +44,9 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
 def download_artifacts(api: Api, run: Run, folder: Path) -> Iterator[Path]:
     """Download the artifacts of all attempts to a folder in `folder` that is named after the run; the files.
 
-    CliError: one cannot be downloaded or written, or the id of the run is none, so that the folder may be another one.
+    Raises:
+        CliError: one cannot be downloaded or written, or the id of the run is not one, so that the folder may be
+            another one.
     """
     if not is_id(run["id"]):
         raise CliError(f'the server calls a run "{run["id"]}", which is not an id', UNREACHABLE, "mobiletest doctor")

@@ -15,7 +15,10 @@ from mobiletest_cli.errors import INVALID_FILE, CliError
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which replaces `path` when the block ends without an error; its folders are made.
 
-    Devices and pipes are written as they are, and so are files behind links. CliError: it cannot be written.
+    Devices and pipes are written as they are, and so are files behind links.
+
+    Raises:
+        CliError: it cannot be written.
     """
     target = Path(os.path.realpath(path))
     try:

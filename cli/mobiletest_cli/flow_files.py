@@ -22,8 +22,11 @@ _HEADER = {"appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete
 def write_flows(folder: Path, tests: Iterable[Test], *, force: bool = False) -> list[Path]:
     """Write a file for each test: at the path that it was imported from, or one made of its name.
 
-    The files that were new or different. CliError: one differs and `force` is not set, or is behind a link that leads
-    elsewhere (then nothing is written), or cannot be written.
+    The files that were new or different.
+
+    Raises:
+        CliError: one differs and `force` is not set, or is behind a link that leads elsewhere (then nothing is
+            written), or cannot be written.
     """
     contents = _contents(folder, tests)
     _check_links(folder, contents)

@@ -37,7 +37,11 @@ class FoundFiles:
     left_out: dict[str, str] = field(default_factory=dict)
 
     def add(self, path: str, file: Path) -> None:
-        """Add a file, unless it is so large that the server has no use for it. OSError."""
+        """Add a file, unless it is so large that the server has no use for it.
+
+        Raises:
+            OSError: it cannot be read.
+        """
         size = file.stat().st_size
         if reason := _excess(path, size):
             self.left_out[path] = reason
@@ -51,10 +55,13 @@ def find_repository(folder: Path) -> Path | None:
 
 
 def search(root: Path) -> FoundFiles:
-    """The flows, scripts, pictures and videos in a folder. CliError: one cannot be read, or sent under its name.
+    """The flows, scripts, pictures and videos in a folder.
 
     Of a folder elsewhere in the repository that is linked into it only the flows: other files come when a flow names
     them.
+
+    Raises:
+        CliError: one cannot be read, or sent under its name.
     """
     found_files = FoundFiles()
     for file in sorted(_walk(root, found_files)):
@@ -137,7 +144,11 @@ class NamedFiles:
         self.found = FoundFiles()
 
     def find(self, path: str) -> Path | None:
-        """The file at a path. CliError: it cannot be read."""
+        """The file at a path.
+
+        Raises:
+            CliError: it cannot be read.
+        """
         if path not in self._reasons:
             self._reasons[path] = self._add(path)
         return self.found.files.get(path)

@@ -30,7 +30,11 @@ class Interruption:
         self._received: int | None = None
 
     def receive(self, number: int, _: FrameType | None) -> None:
-        """Raise Interrupted for the first signal, now or after what is deferred; leave at the second."""
+        """Handle a signal; leave at the second.
+
+        Raises:
+            Interrupted: for the first signal, now or after what is deferred.
+        """
         if self._received is not None:
             os._exit(128 + number)
         self._received = number

@@ -13,7 +13,11 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def check_installed() -> None:
-    """CliError: a package is missing; what to install. A checkout is not looked at: its environment has everything."""
+    """Check that the packages of a local run are installed; those of a checkout are.
+
+    Raises:
+        CliError: a package is missing; it says what to install.
+    """
     try:
         declared = requires("mobiletest-cli") or ()
     except PackageNotFoundError:

@@ -28,7 +28,8 @@ STOP_SECONDS = 30.0
 def local_server(output: Output) -> Iterator[Server]:
     """The address and key of a server with simulated devices, which is stopped at the end, and whose data are deleted.
 
-    CliError: there is no checkout, or it does not start.
+    Raises:
+        CliError: there is no checkout, or it does not start.
     """
     checkout = _find_checkout()
     output.say(f"Starting a server from {checkout} ...")

@@ -18,7 +18,11 @@ _SHOWN = 5
 
 
 def find_app(api: Api, wanted: str, platform: str | None = None) -> App:
-    """The app with this id or name. CliError: none, or several (of the platform)."""
+    """The app with this id or name.
+
+    Raises:
+        CliError: there is none, or several (of the platform).
+    """
     app = _find(api, "apps", "app", wanted, platform=platform)
     if platform and app["platform"] != platform:
         raise CliError(f'the app "{app["name"]}" is for {app["platform"]}, not for {platform}', USAGE)
@@ -40,7 +44,8 @@ def app_candidates(api: Api) -> tuple[Sequence[App], str]:
 def app_of_file(api: Api, file: Path, platform: str, package_name: str | None) -> App | None:
     """The app that has builds of the file's package or bundle id, else the only one of the platform; None without any.
 
-    CliError: several apps may be meant, or the only one has builds of another package.
+    Raises:
+        CliError: several apps may be meant, or the only one has builds of another package.
     """
     if package_name:
         same = list(api.pages("apps", limit=_SHOWN + 1, platform=platform, package_name=package_name))
@@ -71,17 +76,29 @@ def _which(file: Path, what: str, apps: Sequence[Any]) -> CliError:
 
 
 def find_test(api: Api, wanted: str) -> Test:
-    """The test with this id or name. CliError: none, or several."""
+    """The test with this id or name.
+
+    Raises:
+        CliError: there is none, or several.
+    """
     return cast("Test", _find(api, "tests", "test", wanted))
 
 
 def find_workflow(api: Api, wanted: str) -> Workflow:
-    """The workflow with this id or name. CliError: none, or several."""
+    """The workflow with this id or name.
+
+    Raises:
+        CliError: there is none, or several.
+    """
     return cast("Workflow", _find(api, "workflows", "workflow", wanted))
 
 
 def find_build(api: Api, app: App, version: str) -> Build:
-    """The build of the app with this version. CliError: none."""
+    """The build of the app with this version.
+
+    Raises:
+        CliError: there is none.
+    """
     for build in api.pages(f"apps/{app['id']}/builds", version=version):
         return cast("Build", build)
     hint = f"mobiletest builds list --app {shlex.quote(str(app['name']))}"

@@ -27,7 +27,11 @@ def is_id(text: object) -> bool:
 
 
 def check_path(path: str) -> str:
-    """The path of a resource of the API. CliError: an id in it is none, and would lead to another resource."""
+    """The path of a resource of the API.
+
+    Raises:
+        CliError: an id in it is not one, and would lead to another resource.
+    """
     if all(_SEGMENT.fullmatch(segment) and segment.strip(".") for segment in path.split("/")):
         return path
     raise CliError(f'"{path}" is not a path of the API: one of its parts is not an id', USAGE)

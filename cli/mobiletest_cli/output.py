@@ -201,7 +201,11 @@ class Output:
         sys.stderr.write(printable("".join(format_exception(error))))
 
     def flush(self) -> None:
-        """Write what is buffered. OSError: it cannot be written."""
+        """Write what is buffered.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         sys.stdout.flush()
 
     def lose(self, error: OSError) -> int:
@@ -284,7 +288,8 @@ def local_time(text: str | None) -> str:
 def utc_time(text: str) -> str:
     """The time that a user wrote, of this machine's zone unless it says another, as the API wants it; a day is its end.
 
-    CliError: it is no time.
+    Raises:
+        CliError: it is no time.
     """
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))

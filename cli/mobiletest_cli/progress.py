@@ -110,7 +110,12 @@ class Follower:
         return seconds if self._fails or seconds > SILENT_SECONDS else 0.0
 
     def wait(self, timeout: float | None = None) -> Execution:
-        """The execution after its end. WaitEnded after `timeout` seconds; CliError: unreachable for too long."""
+        """The execution after its end.
+
+        Raises:
+            WaitEnded: after `timeout` seconds.
+            CliError: unreachable for too long.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
         streams = True
         while True:

@@ -18,7 +18,12 @@ FIRST_SILENCE_SECONDS = 10.0
 
 
 def follow(api: Api, output: Output, execution_id: str, timeout: float | None = None) -> Execution:
-    """The execution after its end. WaitEnded after `timeout` seconds; CliError: unreachable for too long."""
+    """The execution after its end.
+
+    Raises:
+        WaitEnded: after `timeout` seconds.
+        CliError: unreachable for too long.
+    """
     display = Display(output)
     follower = Follower(
         api,

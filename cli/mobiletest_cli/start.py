@@ -72,9 +72,12 @@ class StartBuilder:
         self._output = output
 
     def build(self, wanted: Selection) -> Start:
-        """The start. CliError: something does not exist, a file cannot be used, or no test is selected.
+        """The start.
 
         All that can be refused is refused first: before an app is registered, a file uploaded, or a flow imported.
+
+        Raises:
+            CliError: something does not exist, a file cannot be used, or no test is selected.
         """
         read = {file: read_file(file) for file in wanted.app_files}
         by_platform, files = self._apps(wanted, read)

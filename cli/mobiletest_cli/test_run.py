@@ -62,7 +62,11 @@ class TestRun:
         return self.run_start(lambda: StartBuilder(self._api, self._output).build(wanted), options)
 
     def run_start(self, prepare: Callable[[], Start], options: WaitOptions) -> int:
-        """The exit code. CliError: it could not be started, or its end not be seen. A signal cancels it."""
+        """The exit code. A signal cancels it.
+
+        Raises:
+            CliError: it could not be started, or its end not be seen.
+        """
         self._destinations.check(wait=options.wait)
         with interruption() as guard:
             start = prepare()
@@ -83,7 +87,11 @@ class TestRun:
                 return self._finish_interrupted(execution_id, interrupted, start)
 
     def finish(self, execution_id: str, options: WaitOptions) -> int:
-        """Wait for the end, report, and return the exit code. A signal ends the wait. CliError: the end is not seen."""
+        """Wait for the end, report, and return the exit code. A signal ends the wait.
+
+        Raises:
+            CliError: the end is not seen.
+        """
         with interruption():
             try:
                 return self._finish(execution_id, options)

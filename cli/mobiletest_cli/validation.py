@@ -29,7 +29,8 @@ class Problem:
 def validate(workspace: Workspace) -> list[Problem]:
     """What the import of the folder would refuse or notice, errors first; of the selected flows if some are.
 
-    CliError: a picture or video cannot be read.
+    Raises:
+        CliError: a picture or video cannot be read.
     """
     found_workspace = workspace.find_flows()
     if found_workspace is None:

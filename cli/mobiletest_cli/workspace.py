@@ -45,7 +45,10 @@ class Workspace:
     """The files of a folder that belong to its flows, by the paths that they have on the server.
 
     `selected` are the flows to start; all if it is empty. Of the files beside the folder only those come along that a
-    flow names, and so it is with all files if `found` is None. CliError: a file cannot be read, or exceeds a limit.
+    flow names, and so it is with all files if `found` is None.
+
+    Raises:
+        CliError: a file cannot be read, or exceeds a limit.
     """
 
     def __init__(self, folder: Path, found_files: FoundFiles | None, selected: Collection[str] = ()) -> None:
@@ -81,7 +84,11 @@ class Workspace:
 
     @cached_property
     def flow_workspace(self) -> FlowWorkspace:
-        """The folder as the server reads it. InvalidWorkspace: its flows are not known."""
+        """The folder as the server reads it.
+
+        Raises:
+            InvalidWorkspace: its flows are not known.
+        """
         texts = WorkspaceTexts(self.files.texts, self._named, self.selected)
         others = WorkspaceOthers(self.files.others, self._named, texts)
         return FlowWorkspace(texts, others, self.selected, self._named.explain)
@@ -221,7 +228,8 @@ class WorkspaceOthers(Mapping[str, bytes]):
 def find_files(paths: Sequence[Path]) -> Workspace:
     """The files to send: those of one folder, or of the folder around several paths, whose flows are selected then.
 
-    CliError: a path or a flow is missing, a file cannot be read, or the server would refuse the files as a whole.
+    Raises:
+        CliError: a path or a flow is missing, a file cannot be read, or the server would refuse the files as a whole.
     """
     for path in paths:
         if not path.exists():

@@ -20,7 +20,8 @@ def import_folder(
 ) -> ImportTestsResult:
     """Import the files of a folder, and attach its tests to the app.
 
-    CliError with file, line and column of each problem if the server refuses a flow: then nothing is imported.
+    Raises:
+        CliError: the server refuses a flow, so nothing is imported; it has file, line and column of each problem.
     """
     answer = _send(api, files, workspace, app_id, dry_run=dry_run)
     for notice in answer["notices"]:
@@ -33,7 +34,11 @@ def import_folder(
 
 
 def validate_folder(api: Api, output: Output, files: Workspace, workspace: str | None) -> ImportTestsResult:
-    """What the import would do. CliError as there."""
+    """What the import would do.
+
+    Raises:
+        CliError: as in `import_folder`.
+    """
     answer = _send(api, files, workspace, None, dry_run=True)
     _check(answer, files)
     count = answer["created_count"] + answer["changed_count"] + answer["unchanged_count"]
@@ -81,7 +86,8 @@ def select(
 ) -> list[ImportedTest]:
     """The imported tests to start, in the order of the folder: of the selected flows (all if none is), names and tags.
 
-    CliError: there is none.
+    Raises:
+        CliError: there is none.
     """
     every = [*answer["created"], *answer["changed"], *answer["unchanged"]]
     order = {path: position for position, path in enumerate(answer["flows_order"])}

@@ -13,7 +13,12 @@ PATIENCE_SECONDS = 60
 
 
 def ensure(address: str, name: str) -> None:
-    """OperationFailure if that is impossible; TimeoutError if it does not become primary."""
+    """Initiate the replica set, and wait until it is primary.
+
+    Raises:
+        OperationFailure: the server refuses it.
+        TimeoutError: it does not become primary.
+    """
     with MongoClient[dict[str, object]](f"mongodb://{address}/?directConnection=true") as client:
         if not client.admin.command("hello").get("setName"):
             initiate(client, address, name)

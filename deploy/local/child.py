@@ -50,7 +50,11 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The pid of the last start. ProcessLookupError if it was never started."""
+        """The pid of the last start.
+
+        Raises:
+            ProcessLookupError: it was never started.
+        """
         if self._process is None:
             raise ProcessLookupError(f"{self.name} was never started")
         return self._process.pid
@@ -80,7 +84,12 @@ class Child:
         self.expected_to_run = True
 
     async def ready(self, probe: Callable[[], Awaitable[bool]], *, within: float) -> None:
-        """Wait until `probe` returns True. ChildDied if it ends before, TimeoutError after `within` seconds."""
+        """Wait until `probe` returns True.
+
+        Raises:
+            ChildDied: the process ends before.
+            TimeoutError: after `within` seconds.
+        """
 
         async def alive_and_ready() -> bool:
             self.check()
@@ -90,7 +99,11 @@ class Child:
             raise TimeoutError(f"{self.name} was not ready within {within:.0f} s\n{self.tail()}")
 
     def check(self) -> None:
-        """ChildDied if it ended unexpectedly."""
+        """Check that the process runs.
+
+        Raises:
+            ChildDied: it ended unexpectedly.
+        """
         if self.expected_to_run and not self.running:
             raise ChildDied(f"{self.name} ended with {_exit_text(self.exit_code)}\n{self.tail()}")
 

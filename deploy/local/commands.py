@@ -50,7 +50,11 @@ async def republish(layout: Layout) -> None:
 
 
 async def load_examples(url: str, api_key: str) -> None:
-    """Run `examples.load`, which prints a table of verdicts. ExamplesFailed if it does not succeed."""
+    """Run `examples.load`, which prints a table of verdicts.
+
+    Raises:
+        ExamplesFailed: it does not succeed.
+    """
     env = {"MOBILETEST_URL": url, "MOBILETEST_API_KEY": api_key, "PYTHONPATH": python_path()}
     code, _, _ = await _run(["examples.load"], env)
     if code != 0:

@@ -52,7 +52,11 @@ class Ports:
         return next((port for port in candidates if can_listen(port)), 0) or self.take()
 
     def exactly(self, port: int) -> int:
-        """This port, or any free one for 0. PortTaken."""
+        """This port, or any free one for 0.
+
+        Raises:
+            PortTaken: another process has the port.
+        """
         if port and not can_listen(port):
             raise PortTaken(f"port {port} is in use by {listener(port)}")
         return port or self.take()

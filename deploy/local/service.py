@@ -36,7 +36,12 @@ class Service:
         return self.spec.module
 
     async def start(self, *, within: float = READY_SECONDS) -> None:
-        """Start it and wait until it is ready. ChildDied or TimeoutError with its last log lines."""
+        """Start it and wait until it is ready.
+
+        Raises:
+            ChildDied: with its last log lines.
+            TimeoutError: with its last log lines.
+        """
         self.child.start()
         await self.child.ready(lambda: is_ready(self.spec), within=within)
 

@@ -36,7 +36,10 @@ class StackSettings:
 def from_environment(environ: Mapping[str, str] = os.environ) -> StackSettings:
     """Read MOBILETEST_STATE_DIR, _PORT, _EXAMPLES, _WORKERS, _MONGO_URI and _KAFKA_BOOTSTRAP.
 
-    InvalidSetting names a bad one. A port that is set is taken, or none.
+    A port that is set is taken, or none.
+
+    Raises:
+        InvalidSetting: one is not valid; it names it.
     """
     return StackSettings(
         state_dir=Path(environ.get("MOBILETEST_STATE_DIR") or ".local").absolute(),
@@ -50,7 +53,11 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> StackSettings:
 
 
 def check_service_names(settings: StackSettings) -> None:
-    """InvalidSetting names what is in `without`, but is no service of this stack."""
+    """Check the names in `without`.
+
+    Raises:
+        InvalidSetting: one is no service of this stack; it names it.
+    """
     known = service_names(settings.workers)
     if unknown := sorted(settings.without.difference(known)):
         raise InvalidSetting(f"--without {unknown[0]}: there is no such service; there are {', '.join(known)}")

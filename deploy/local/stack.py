@@ -59,7 +59,11 @@ class Stack:
         return self.parts[name].child.pid
 
     def check(self) -> None:
-        """ChildDied if a part ended unexpectedly."""
+        """Check that all parts run.
+
+        Raises:
+            ChildDied: a part ended unexpectedly.
+        """
         for part in self.parts.values():
             part.child.check()
 
@@ -167,11 +171,16 @@ async def run_stack(
     """A stack with its state in `state_dir`, which serves inside the block and is stopped at its end.
 
     `port` is that of the gateway (0: any), or with `next_port` the first to try. Without addresses, mongod and the
-    broker are embedded.
-    It waits for the services in `without`, which somebody else starts as `report` is told.
+    broker are embedded. It waits for the services in `without`, which somebody else starts as `report` is told.
     `package` is the Python package of the services.
-    AlreadyRunning if another stack uses the folder; UnusableState; PortTaken; ChildDied, TimeoutError or CommandFailed
-    if it does not start.
+
+    Raises:
+        AlreadyRunning: another stack uses the folder.
+        UnusableState: the folder cannot be used.
+        PortTaken: another process has the port.
+        ChildDied: it does not start.
+        TimeoutError: it does not start.
+        CommandFailed: it does not start.
     """
     state = State(state_dir)
     state.check()

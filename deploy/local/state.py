@@ -57,7 +57,11 @@ class State:
         self._version = self.folder / "version"
 
     def check(self) -> None:
-        """UnusableState: the folder is a file, belongs to somebody else, is of a newer version, or its disk is full."""
+        """Check that the folder can be used.
+
+        Raises:
+            UnusableState: the folder is a file, belongs to somebody else, is of a newer version, or its disk is full.
+        """
         nearest = next(folder for folder in (self.folder, *self.folder.parents) if folder.exists())
         if not nearest.is_dir():
             raise UnusableState(f"{nearest} is a file, not a folder: remove it, {_OTHER_FOLDER}")
@@ -81,7 +85,11 @@ class State:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder; the system releases the lock when this process ends in any way. AlreadyRunning."""
+        """Lock the folder; the system releases the lock when this process ends in any way.
+
+        Raises:
+            AlreadyRunning: another stack uses the folder.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         with (self.folder / "lock").open("a+") as lock:

@@ -18,7 +18,8 @@ async def keep_alive(stack: Stack, report: Report, *, pause: float = FIRST_PAUSE
     """Start each part that dies again, until cancelled; `report` gets a line for each death. `pause` is in seconds: how
     long to wait after the first death, and twice as long after each further one.
 
-    ChildDied, with its last log lines, when one has died MOST_DEATHS times WITHIN_SECONDS.
+    Raises:
+        ChildDied: with its last log lines, when one has died MOST_DEATHS times WITHIN_SECONDS.
     """
     await run_together(*(_keep_part_alive(stack, name, report, pause) for name in stack.parts))
 

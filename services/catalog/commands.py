@@ -92,7 +92,11 @@ LISTS = ("allowed_models", "script_hosts")
 def changed_limits(
     limits: limits_pb2.OrganisationLimits, assignments: Sequence[str], unset: Sequence[str]
 ) -> limits_pb2.OrganisationLimits:
-    """The limits after "name=value" and the names to unset. InvalidArgument: an unknown name, or not a valid value."""
+    """The limits after "name=value" and the names to unset.
+
+    Raises:
+        InvalidArgument: an unknown name, or not a valid value.
+    """
     values: dict[str, Any] = limits_of(limits).as_set()
     for name in unset:
         _check_name(name)
@@ -137,7 +141,11 @@ async def _rotate_secrets(settings: Settings) -> int:
 
 
 async def rotate_secrets(mongo: Mongo, cipher: SecretCipher) -> int:
-    """Encrypt all secrets with the first key; how many were not. FailedPrecondition: the key of one is missing."""
+    """Encrypt all secrets with the first key; how many were not.
+
+    Raises:
+        FailedPrecondition: the key of one is missing.
+    """
     rotation, rotated = MongoSecretRotation(mongo), 0
     async for secret in rotation.not_encrypted_with(cipher.key_id):
         try:

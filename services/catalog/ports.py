@@ -34,10 +34,18 @@ class LiveEntities(Protocol[E]):
         """Those of the entities that exist, in any order."""
 
     async def add(self, entity: E) -> None:
-        """Store a new entity. DuplicateValue: its id, or another unique value of it, is in use."""
+        """Store a new entity.
+
+        Raises:
+            DuplicateValue: its id, or another unique value of it, is in use.
+        """
 
     async def replace(self, entity: E) -> None:
-        """Store a changed, perhaps deleted, entity. DuplicateValue: a unique value of it is in use."""
+        """Store a changed, perhaps deleted, entity.
+
+        Raises:
+            DuplicateValue: a unique value of it is in use.
+        """
 
 
 class Apps(LiveEntities[App], Protocol):
@@ -148,7 +156,11 @@ class Tests(LiveEntities[Test], Protocol):
     """The live tests. The path in a workspace from which a test was imported is unique."""
 
     async def with_deleted(self, test_ids: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
-        """Those of the tests that exist or once existed, in any order. InvalidArgument (TOO_LARGE): they are larger."""
+        """Those of the tests that exist or once existed, in any order.
+
+        Raises:
+            InvalidArgument: they are larger (TOO_LARGE).
+        """
 
     async def existing(self, test_ids: Collection[str]) -> Collection[str]:
         """Which of the tests exist."""
@@ -157,7 +169,11 @@ class Tests(LiveEntities[Test], Protocol):
         """The quarantines of those of the tests that have one, by the test's id; some may be over."""
 
     async def tagged(self, tags: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
-        """The tests that carry any of the tags, by name, ids breaking ties. InvalidArgument as for `with_deleted`."""
+        """The tests that carry any of the tags, by name, ids breaking ties.
+
+        Raises:
+            InvalidArgument: as for `with_deleted`.
+        """
 
     async def page(self, filter: TestFilter, page: Page, *, with_steps: bool) -> Sequence[Test]:
         """One page of the tests that fit, newest first, ids breaking ties; without their steps unless asked for."""
@@ -192,8 +208,10 @@ class Tests(LiveEntities[Test], Protocol):
         """One page of the test's versions, newest first; without their steps unless asked for."""
 
     async def of_versions(self, numbers: Mapping[str, int], *, most_bytes: int = PLAN_BYTES) -> Sequence[TestVersion]:
-        """These versions of tests, by the test's id, with their steps: those that exist, in any order. InvalidArgument
-        as for `with_deleted`.
+        """These versions of tests, by the test's id, with their steps: those that exist, in any order.
+
+        Raises:
+            InvalidArgument: as for `with_deleted`.
         """
 
     async def kept_files(self, test_id: str) -> frozenset[str]:
@@ -247,7 +265,10 @@ class Artifacts(Protocol):
     async def expect(self, sha256: str, size: int) -> bool:
         """Announce that the artifact is about to be used; whether it is stored already.
 
-        From now on the sweeper leaves it alone for a day, used or not. Aborted while it is being removed.
+        From now on the sweeper leaves it alone for a day, used or not.
+
+        Raises:
+            Aborted: while it is being removed.
         """
 
     async def stored(self, sha256: str) -> None:
@@ -273,7 +294,11 @@ class Limits(Protocol):
         """The limits of an organisation, for methods without a caller."""
 
     async def set(self, limits: OrganisationLimits) -> None:
-        """Replace the limits that were set. NotFound: no such organisation."""
+        """Replace the limits that were set.
+
+        Raises:
+            NotFound: no such organisation.
+        """
 
 
 class ArtifactBytesLedger(Protocol):
@@ -293,7 +318,11 @@ class PartUploads(Protocol):
     """The uploads in parts of the caller's organisation; those that have ended or expired are not there."""
 
     async def add(self, upload: PartUpload) -> None:
-        """Store the upload. DuplicateValue: one of the same file is under way."""
+        """Store the upload.
+
+        Raises:
+            DuplicateValue: one of the same file is under way.
+        """
 
     async def get(self, upload_id: str) -> PartUpload | None:
         """The upload, if it is under way."""

@@ -25,7 +25,10 @@ class FlowReader(Protocol):
 
         `path` is that of the flow in its workspace, from whose root the files are named then.
 
-        InvalidValue when it takes too much; ResourceExhausted and Unavailable when too many wait.
+        Raises:
+            InvalidValue: it takes too much.
+            ResourceExhausted: too many wait.
+            Unavailable: too many wait.
         """
 
 
@@ -35,8 +38,10 @@ class WorkspaceReader(Protocol):
     async def read(self, path: Path) -> FoundWorkspace:
         """The workspace in a zip archive.
 
-        InvalidValue when the archive or its config.yaml is not accepted, or takes too much; ResourceExhausted and
-        Unavailable when too many wait.
+        Raises:
+            InvalidValue: the archive or its config.yaml is not accepted, or takes too much.
+            ResourceExhausted: too many wait.
+            Unavailable: too many wait.
         """
 
     async def read_file(self, path: Path, name: str) -> bytes:

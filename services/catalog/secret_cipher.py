@@ -23,7 +23,11 @@ _KEY_ID = re.compile(r"[A-Za-z0-9_.-]{1,50}")
 
 
 def parse_keys(text: str) -> dict[str, bytes]:
-    """The keys in "id=base64,id=base64", in their order. ValueError says what is wrong, without the keys."""
+    """The keys in "id=base64,id=base64", in their order.
+
+    Raises:
+        ValueError: it is malformed; the message says what is wrong, without the keys.
+    """
     keys: dict[str, bytes] = {}
     for number, entry in enumerate(filter(None, (each.strip() for each in text.split(","))), start=1):
         key_id, _, encoded = entry.partition("=")
@@ -45,19 +49,31 @@ class SecretCipher:
 
     @property
     def key_id(self) -> str:
-        """The key with which values are encrypted. FailedPrecondition without one."""
+        """The key with which values are encrypted.
+
+        Raises:
+            FailedPrecondition: without one.
+        """
         if not self._keys:
             raise FailedPrecondition(NO_KEY, reason="SECRETS_NOT_CONFIGURED")
         return next(iter(self._keys))
 
     def encrypt(self, value: str, org_id: str, name: str) -> EncryptedValue:
-        """FailedPrecondition without a key."""
+        """The value, encrypted with the first key.
+
+        Raises:
+            FailedPrecondition: without a key.
+        """
         key_id, nonce = self.key_id, secrets.token_bytes(NONCE_BYTES)
         encrypted = _cipher(self._keys[key_id]).encrypt(nonce, value.encode(), _context(org_id, name))
         return EncryptedValue(key_id, nonce, encrypted)
 
     def decrypt(self, value: EncryptedValue, org_id: str, name: str) -> str:
-        """FailedPrecondition: its key is gone, or it is not the value of this secret."""
+        """The value of this secret.
+
+        Raises:
+            FailedPrecondition: its key is gone, or it is not the value of this secret.
+        """
         key = self._keys.get(value.key_id)
         decrypted = _decrypt(key, value, _context(org_id, name)) if key is not None else None
         if decrypted is not None:

@@ -64,8 +64,10 @@ class Spool:
     def room(self, expected: int) -> Iterator["SpoolRoom"]:
         """Room for a file inside the block. `expected` is its size or a bit more, 0 if unknown.
 
-        InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it is too large; without room for it Unavailable (SPOOL_FULL),
-        or ResourceExhausted when the organisation's own uploads take it, if possible at once.
+        Raises:
+            InvalidArgument: as soon as it is too large (ARTIFACT_TOO_LARGE).
+            Unavailable: there is no room for it (SPOOL_FULL).
+            ResourceExhausted: the organisation's own uploads take the room.
         """
         room = SpoolRoom(self, current().org_id)
         try:
@@ -90,7 +92,11 @@ class Spool:
         room.size += size
 
     def check(self, size: int) -> None:
-        """InvalidArgument: a file of this size is too large."""
+        """Check the size of a file.
+
+        Raises:
+            InvalidArgument: a file of this size is too large.
+        """
         if size > self._max_bytes:
             message = f"The file is larger than {self._max_bytes} bytes"
             raise InvalidArgument(
@@ -99,7 +105,11 @@ class Spool:
 
     @asynccontextmanager
     async def write(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[ReceivedFile]:
-        """A file of the chunks inside the block. Unavailable: the disk is full."""
+        """A file of the chunks inside the block.
+
+        Raises:
+            Unavailable: the disk is full.
+        """
         with tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False) as file:
             path = Path(file.name)
             # The lock ends with the process, even a killed one, which tells leftovers from uploads under way.

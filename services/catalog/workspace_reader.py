@@ -49,7 +49,11 @@ class ChildWorkspaceReader:
 
 
 def parse_answer(text: bytes) -> FoundWorkspace:
-    """The workspace that a child answers with. InvalidValue if it refuses it."""
+    """The workspace that a child answers with.
+
+    Raises:
+        InvalidValue: it refuses it.
+    """
     found = json.loads(text)
     if "kind" in found:
         raise InvalidValue("file", found["message"], found["kind"])
@@ -85,7 +89,12 @@ def answer(request: bytes) -> bytes:
 
 
 def read_workspace(path: str) -> dict[str, Any]:
-    """The workspace in an archive, as JSON values. HostileArchive; InvalidWorkspace."""
+    """The workspace in an archive, as JSON values.
+
+    Raises:
+        HostileArchive: the archive exceeds a limit, or is made to deceive.
+        InvalidWorkspace: the files make no workspace.
+    """
     with open_archive(path) as files:
         found_workspace = find_flows(files.workspace)
     return {

@@ -21,7 +21,11 @@ def set_fetch_wait(consumer: AIOKafkaConsumer, milliseconds: int) -> None:
 async def fetch_committed(
     consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, OffsetAndMetadata]:
-    """What the group has committed, with the metadata, which `AIOKafkaConsumer.committed` leaves out. KafkaError."""
+    """What the group has committed, with the metadata, which `AIOKafkaConsumer.committed` leaves out.
+
+    Raises:
+        KafkaError: the broker refuses or cannot be reached.
+    """
     committed: Mapping[TopicPartition, OffsetAndMetadata]
     committed = await consumer._coordinator.fetch_committed_offsets(list(partitions))
     return committed
@@ -45,5 +49,9 @@ class GenerationCommits:
         return bool(self._coordinator.generation < 0)
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Once. KafkaError; the request is made before anything is waited for."""
+        """Commit once; the request is made before anything is waited for.
+
+        Raises:
+            KafkaError: the broker refuses or cannot be reached.
+        """
         await self._coordinator._do_commit_offsets(self._assignment, offsets)

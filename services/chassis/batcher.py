@@ -76,7 +76,10 @@ class Request(Generic[K, V]):
     async def results(self, timeout: float | None = None) -> Mapping[K, V]:
         """At least the values of these items; raises the error of the first of them that has one. Await it once.
 
-        TimeoutError after `timeout` seconds. A call leaves out the items that no request waits for any more.
+        A call leaves out the items that no request waits for any more.
+
+        Raises:
+            TimeoutError: after `timeout` seconds.
         """
         batch, timer = self._batch, None
         if timeout is not None and not self.settled.done():

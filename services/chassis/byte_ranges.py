@@ -30,7 +30,11 @@ class FilePart:
 
 
 def find_part(asked: ByteRange | None, *, size: int, etag: str) -> FilePart:
-    """The part of a file that was asked for, None: the whole. InvalidArgument when no byte of the file is in it."""
+    """The part of a file that was asked for, None: the whole.
+
+    Raises:
+        InvalidArgument: no byte of the file is in it.
+    """
     if asked is None or (asked.HasField("if_range") and asked.if_range != f'"{etag}"'):
         return FilePart(0, size, size, is_range=False)
     start, end = _bounds(asked, size)

@@ -60,7 +60,13 @@ class ChildPool:
         _waiting.labels(name).set_function(lambda: turns.waiting)
 
     async def call(self, org_id: str, request: bytes) -> bytes:
-        """The answer to the request. JobFailed; ResourceExhausted and Unavailable when too many wait."""
+        """The answer to the request.
+
+        Raises:
+            JobFailed: the job exceeds a limit, or its process ends.
+            ResourceExhausted: too many wait.
+            Unavailable: too many wait.
+        """
         async with self._turns.take(org_id):
             child, jobs = await self._take_child()
             try:

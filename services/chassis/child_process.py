@@ -72,14 +72,22 @@ class ChildProcess:
         return self._exit_code is None and self._process.exitcode is None
 
     async def send(self, message: bytes) -> None:
-        """Send a message; waits while the child does not read. Raises ChildEnded."""
+        """Send a message; waits while the child does not read.
+
+        Raises:
+            ChildEnded: the process has ended.
+        """
         try:
             await self._stream.send(message)
         except OSError:
             raise await self._end() from None
 
     async def receive(self) -> bytes:
-        """The next message. Raises ChildEnded when there is none, or when it is too large (the child is killed)."""
+        """The next message.
+
+        Raises:
+            ChildEnded: there is none, or it is too large (the child is killed).
+        """
         try:
             return await self._stream.receive()
         except ValueError:
@@ -134,7 +142,11 @@ class BlockingMessages:
         self._connection.send_bytes(message)
 
     def receive(self) -> bytes:
-        """The next message. EOFError when the parent has ended."""
+        """The next message.
+
+        Raises:
+            EOFError: the parent has ended.
+        """
         return self._connection.recv_bytes()
 
 

@@ -123,7 +123,11 @@ class Consumer:
         return self._member is None or self._member.owns_key(topic, key)
 
     async def check(self) -> None:
-        """For liveness: raises when the loop is stuck."""
+        """The liveness check.
+
+        Raises:
+            RuntimeError: the loop is stuck.
+        """
         if (age := self.poll_age()) > MAX_POLL_AGE_SECONDS:
             raise RuntimeError(f"the Kafka consumer of {self._group.name} has not polled for {age:.0f} s")
 

@@ -28,7 +28,11 @@ _caller: ContextVar[Caller | None] = ContextVar("caller", default=None)
 
 
 def current() -> Caller:
-    """The caller of the current request; LookupError outside a request."""
+    """The caller of the current request.
+
+    Raises:
+        LookupError: outside of a request.
+    """
     caller = _caller.get()
     if caller is None:
         raise LookupError("there is no current request")

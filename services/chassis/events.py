@@ -79,7 +79,11 @@ def encode_headers(event: Event) -> Headers:
 def decode_event(
     topic: str, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
 ) -> Event:
-    """The event in a record. InvalidMessage."""
+    """The event in a record.
+
+    Raises:
+        InvalidMessage: it is malformed.
+    """
     try:
         named = {name: content.decode() for name, content in headers if name in _READ and content is not None}
         return _event(topic, (key or b"").decode(), value, named)

@@ -41,7 +41,9 @@ class FairTurns:
     async def take(self, org_id: str, cost: int = 1) -> AsyncIterator[None]:
         """Wait for a turn and have it inside the block.
 
-        ResourceExhausted when too many requests of the organisation wait already, Unavailable when too many wait.
+        Raises:
+            ResourceExhausted: too many requests of the organisation wait already.
+            Unavailable: too many wait.
         """
         if self._free and self._running[org_id] < self._per_org:
             self._begin(org_id)

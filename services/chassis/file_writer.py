@@ -38,7 +38,11 @@ class FileWriter:
                 await asyncio.shield(self._writing)
 
     async def add(self, chunk: bytes) -> None:
-        """Take the next bytes. OSError: earlier ones cannot be written."""
+        """Take the next bytes.
+
+        Raises:
+            OSError: earlier ones cannot be written.
+        """
         self._size += len(chunk)
         self._gathered.append(chunk)
         self._gathered_bytes += len(chunk)
@@ -46,7 +50,11 @@ class FileWriter:
             await self._write()
 
     async def finish(self) -> StoredFile:
-        """Wait until everything is written. OSError."""
+        """Wait until everything is written.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         await self._write()
         if self._writing is not None:
             await asyncio.shield(self._writing)

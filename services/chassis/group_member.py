@@ -194,7 +194,13 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         raise KafkaConnectionError(f"{', '.join(names)} are not the topics that were read, but new ones")
 
     async def commit(self, records: Iterable[ConsumerRecord]) -> None:
-        """Commit those that this member still owns. CommitFailedError after a rebalance; KafkaError, TimeoutError."""
+        """Commit those that this member still owns.
+
+        Raises:
+            CommitFailedError: after a rebalance.
+            KafkaError: the broker refuses or cannot be reached.
+            TimeoutError: the broker does not answer in time.
+        """
         offsets = {partition_of(record): record.offset + 1 for record in records if self.owns(record)}
         if not offsets:
             return
@@ -333,7 +339,12 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
 
 @asynccontextmanager
 async def join_group(group: GroupConfig, *, topic_seconds: float = TOPIC_SECONDS) -> AsyncIterator[GroupMember]:
-    """A member of the group inside the block; KafkaError or TimeoutError without a broker."""
+    """A member of the group inside the block.
+
+    Raises:
+        KafkaError: without a broker.
+        TimeoutError: without a broker.
+    """
     await ensure_topics(group.kafka, group.known_topics)
     consumer = _new_consumer(group)
     member = GroupMember(group, consumer, topic_seconds=topic_seconds)

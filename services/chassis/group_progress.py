@@ -28,13 +28,21 @@ class GroupProgress:
         self._topics = list(topics)
 
     async def ends(self) -> Ends:
-        """The end offset of each partition of the topics that exist. Unavailable."""
+        """The end offset of each partition of the topics that exist.
+
+        Raises:
+            Unavailable: the broker does not answer.
+        """
         with _unavailable():
             partitions = sorted(await list_partitions(self._kafka, self._topics))
             return await self._read_ends(partitions) if partitions else {}
 
     async def behind(self, ends: Ends) -> int:
-        """How many records before these ends the group has not committed, without expired ones. Unavailable."""
+        """How many records before these ends the group has not committed, without expired ones.
+
+        Raises:
+            Unavailable: the broker does not answer.
+        """
         with _unavailable():
             committed = await committed_offsets(self._kafka, self._group, ends.keys())
             left = {place: at for place, at in committed.items() if at < ends[place]}

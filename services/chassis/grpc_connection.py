@@ -25,7 +25,12 @@ class Connection:
         *,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
-        """OSError or ssl.SSLError when the certificates cannot be used."""
+        """Read the certificates, if the connection is to be encrypted.
+
+        Raises:
+            OSError: the certificates cannot be used.
+            ssl.SSLError: the certificates cannot be used.
+        """
         self._certified: Reloaded[grpc.aio.Channel] | None = None
         self._look_seconds = look_seconds
         self._look_at = 0.0

@@ -73,7 +73,11 @@ class RecordQuota:
         self._counts = OrgCounts(self._count, FRESH_SECONDS, clock)
 
     async def take(self, org_id: str, id_: str) -> None:
-        """Take room for the record, unless it exists already. ResourceExhausted (LIMIT_REACHED): there is none."""
+        """Take room for the record, unless it exists already.
+
+        Raises:
+            ResourceExhausted: there is none (LIMIT_REACHED).
+        """
         if self._reached(await self._counts.get(org_id)):
             kept = await self._counts.get(org_id, RECOUNT_SECONDS)
             reached = self._reached(kept)
@@ -117,10 +121,11 @@ class Idempotency:
     ) -> StoredResponse:
         """Do `work` unless there is a response for the caller's key; `request` is the serialised request.
 
-        ResourceExhausted (LIMIT_REACHED) for a new key when the organisation has too many records;
-        AlreadyExists (IDEMPOTENCY_KEY_REUSED) for another request; Unavailable (IDEMPOTENCY_KEY_IN_FLIGHT) while the
-        first call is in progress, and for up to LEASE_SECONDS after its process died: then a repeat does the work, with
-        the same ids.
+        Raises:
+            ResourceExhausted: for a new key when the organisation has too many records (LIMIT_REACHED).
+            AlreadyExists: for another request (IDEMPOTENCY_KEY_REUSED).
+            Unavailable: while the first call is in progress, and for up to LEASE_SECONDS after its process died: then a
+                repeat does the work, with the same ids (IDEMPOTENCY_KEY_IN_FLIGHT).
         """
         key = caller.idempotency_key or ""
         id_ = _digest("\n".join((caller.org_id, method, key)).encode())

@@ -34,7 +34,12 @@ Kafka = str | KafkaCluster
 
 @cache
 def client_options(kafka: Kafka) -> dict[str, Any]:
-    """The options of every aiokafka client. OSError or ssl.SSLError when the certificates cannot be used."""
+    """The options of every aiokafka client.
+
+    Raises:
+        OSError: the certificates cannot be used.
+        ssl.SSLError: the certificates cannot be used.
+    """
     _leave_topics_alone()
     if isinstance(kafka, str):
         return {"bootstrap_servers": kafka}

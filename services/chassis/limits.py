@@ -15,8 +15,9 @@ refusals = metrics.counter("mobiletest_limit_refusals_total", "Refusals because 
 def limit_reached(name: str, limit: int, advice: str, *, retry_after: float | None = None) -> DomainError:
     """The error for what exceeds the limit, counted.
 
-    ResourceExhausted (429) if it is worth trying again in `retry_after` seconds; PermissionDenied (403) without it:
-    waiting does not help.
+    Raises:
+        ResourceExhausted: it is worth trying again in `retry_after` seconds (429).
+        PermissionDenied: without `retry_after`, because waiting does not help (403).
     """
     refusals.labels(name).inc()
     message = f"Your organisation has reached its limit {name} ({limit}): {advice}"
@@ -27,7 +28,11 @@ def limit_reached(name: str, limit: int, advice: str, *, retry_after: float | No
 
 
 def check_models(allowed: Sequence[str], named: Iterable[str | None]) -> None:
-    """PermissionDenied (403) for a model that is not among the allowed ones; an empty list or "*" allows any."""
+    """Check the models of a run; an empty list or "*" allows any.
+
+    Raises:
+        PermissionDenied: one is not among the allowed ones (403).
+    """
     if not allowed or ANY_MODEL in allowed:
         return
     refused = next((name for name in named if name is not None and name not in allowed), None)

@@ -26,13 +26,22 @@ class MessageStream:
         return cls(reader, writer, limit)
 
     async def send(self, message: bytes) -> None:
-        """Send a message; waits while the other side does not read. OSError when it is gone."""
+        """Send a message; waits while the other side does not read.
+
+        Raises:
+            OSError: it is gone.
+        """
         self._writer.write(_LENGTH.pack(len(message)))
         self._writer.write(message)
         await self._writer.drain()
 
     async def receive(self) -> bytes:
-        """The next message. EOFError when the other side has ended, ValueError for a message that is too large."""
+        """The next message.
+
+        Raises:
+            EOFError: the other side has ended.
+            ValueError: for a message that is too large.
+        """
         (size,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
         if not 0 <= size <= self._limit:
             raise ValueError(f"a message of {size} bytes; at most {self._limit} are read")

@@ -40,7 +40,11 @@ class SchemaIsNewer(Exception):
 async def open_migrated(
     uri: str, database: str, migrations: Sequence[Migration], driver: Driver = "motor"
 ) -> AsyncIterator[Mongo]:
-    """The database with its schema migrated; waits without limit until MongoDB answers. SchemaIsNewer."""
+    """The database with its schema migrated; waits without limit until MongoDB answers.
+
+    Raises:
+        SchemaIsNewer: a newer version has migrated the database.
+    """
     mongo = await Mongo.connect(uri, database, driver)
     try:
         await migrate(mongo, migrations)
@@ -50,7 +54,11 @@ async def open_migrated(
 
 
 async def migrate(mongo: Mongo, migrations: Sequence[Migration], *, wait_seconds: float = 0.5) -> None:
-    """Apply missing migrations; processes that start together wait for each other. SchemaIsNewer."""
+    """Apply missing migrations; processes that start together wait for each other.
+
+    Raises:
+        SchemaIsNewer: a newer version has migrated the database.
+    """
     ids = [migration.id for migration in migrations]
     if ids != sorted(set(ids)):
         raise ValueError("the ids of migrations must be unique and in order")

@@ -78,8 +78,11 @@ class Mongo:
                 await self._ping()
 
     async def ping(self) -> None:
-        """The readiness check. Unavailable at once while the driver knows no primary, or while the primary has not
-        answered for PING_SECONDS; the checks share one ping.
+        """The readiness check.
+
+        Raises:
+            Unavailable: at once while the driver knows no primary, or while the primary has not answered for
+                PING_SECONDS; the checks share one ping.
         """
         if not self._client.topology_description.has_writable_server():
             raise database_unavailable()

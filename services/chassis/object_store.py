@@ -36,9 +36,12 @@ _bytes = metrics.counter("mobiletest_artifact_bytes_total", "Bytes stored (in) a
 
 
 class ObjectStore:
-    """Objects by key ("org/ab12..."). NotFound for missing keys; Unavailable when the store is down or full.
+    """Objects by key ("org/ab12...").
 
-    ValueError for a key that leads out of the store (".."): keys never come from clients.
+    Raises:
+        NotFound: there is no object with this key.
+        Unavailable: the store is down or full.
+        ValueError: for a key that leads out of the store (".."): keys never come from clients.
     """
 
     def __init__(self, open_store: Callable[[], Any], *, folder: Path | None = None) -> None:
@@ -69,10 +72,13 @@ class ObjectStore:
         await self._put(key, content)
 
     async def put_file(self, key: str, path: Path) -> None:
-        """Store a local file; replaces an existing object. FileNotFoundError: there is no such file.
+        """Store a local file; replaces an existing object.
 
         A folder on the same file system takes the file: it is gone then, and no byte is copied.
         After any failure there is no object, or the earlier one: the new one becomes visible when it is complete.
+
+        Raises:
+            FileNotFoundError: there is no such file.
         """
         size = _size(path)
         if self._folder is not None and await asyncio.to_thread(_move, path, self._folder, key):
@@ -128,7 +134,11 @@ class ObjectStore:
         return StoredFile(digest.hexdigest(), size)
 
     async def move(self, source: str, target: str) -> None:
-        """Give the object another key; replaces an existing object. NotFound. No byte passes through this process."""
+        """Give the object another key; replaces an existing object. No byte passes through this process.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         with _domain_errors(source):
             if self._folder is not None and _is_plain(source) and _is_plain(target):
                 await asyncio.to_thread(_rename, self._folder / source, self._folder / target)
@@ -146,7 +156,11 @@ class ObjectStore:
         _bytes.labels("in").inc(size)
 
     async def get_stream(self, key: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
-        """The object, or a part of it, in chunks of about 1 MiB; NotFound before the first one."""
+        """The object, or a part of it, in chunks of about 1 MiB.
+
+        Raises:
+            NotFound: before the first chunk, if there is no such object.
+        """
         if self._folder is not None and _is_plain(key):
             chunks = _read_file(self._folder / key, part)
         else:

@@ -22,7 +22,8 @@ Update = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 class OrgCollection:
     """`mongo.collection(name)`, limited to the organisation of `context.current()`.
 
-    ValueError for a filter on org_id: it always comes from the caller.
+    Raises:
+        ValueError: for a filter on org_id: it always comes from the caller.
     """
 
     def __init__(self, mongo: Mongo, name: str, session: Session = None) -> None:
@@ -44,7 +45,8 @@ class OrgCollection:
     ) -> AsyncIterator[Iterator[bytes]]:
         """The documents as BSON, a batch at a time; `options` are the driver's (sort, skip, limit, hint).
 
-        InvalidArgument (TOO_LARGE): they have more than about `most` bytes together (a batch has up to 16 MiB).
+        Raises:
+            InvalidArgument: they have more than about `most` bytes together (a batch has up to 16 MiB) (TOO_LARGE).
         """
         size = 0
         async for batch in self._collection.find_raw_batches(
@@ -60,12 +62,20 @@ class OrgCollection:
         return document
 
     async def insert_one(self, document: Document) -> None:
-        """Insert the document with the caller's org_id. DuplicateValue."""
+        """Insert the document with the caller's org_id.
+
+        Raises:
+            DuplicateValue: a unique value of it is in use.
+        """
         with _unique_values():
             await self._collection.insert_one(_own_document(document), session=self._session)
 
     async def put(self, document: Document) -> None:
-        """Insert the document with the caller's org_id, or replace the one with its `_id`. DuplicateValue."""
+        """Insert the document with the caller's org_id, or replace the one with its `_id`.
+
+        Raises:
+            DuplicateValue: a unique value of it is in use.
+        """
         filter = _own_filter({"_id": document["_id"]})
         with _unique_values():
             await self._collection.replace_one(filter, _own_document(document), upsert=True, session=self._session)

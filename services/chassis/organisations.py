@@ -11,12 +11,20 @@ class KnownOrganisations:
     """Remembers which organisations exist: none is ever deleted."""
 
     def __init__(self, find: Callable[[], Awaitable[object]]) -> None:
-        """`find()` raises NotFound if the organisation of the current caller does not exist."""
+        """`find()` looks for the organisation of the current caller.
+
+        Raises:
+            NotFound: by `find`, if it does not exist.
+        """
         self._find = find
         self._known: set[str] = set()
 
     async def check(self, caller: Caller) -> None:
-        """Raises what `find` raises. Calls of the gateway pass: it has verified a key, which has an organisation."""
+        """Check that the organisation exists. Calls of the gateway pass: it has verified a key, which has one.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         if caller.via_gateway or not caller.org_id or caller.org_id in self._known:
             return
         await self._find()

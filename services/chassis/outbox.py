@@ -75,9 +75,12 @@ class Outbox:
     ) -> Event:
         """An event with `message` as its payload, the current time, a new id, and the current caller's trace.
 
-        InvalidArgument for one that consumers would refuse, by the rules in its proto, or that Kafka would: it ends the
-        call instead of becoming a poison message. `checked`: it keeps the rules, because it differs from a message that
-        does only in fields that cannot break them.
+        `checked`: it keeps the rules, because it differs from a message that does only in fields that cannot break
+        them.
+
+        Raises:
+            InvalidArgument: consumers would refuse it, by the rules in its proto, or Kafka would: it ends the call
+                instead of becoming a poison message.
         """
         payload = _serialize(message, checked=checked)
         caller = context.current_or_none()

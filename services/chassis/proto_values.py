@@ -47,12 +47,21 @@ def _shared_timestamp(moment: datetime) -> Timestamp:
 
 
 def to_datetime(timestamp: Timestamp) -> datetime:
-    """In UTC, aware. ValueError or OverflowError outside of the years 1 to 9999."""
+    """In UTC, aware.
+
+    Raises:
+        ValueError: outside of the years 1 to 9999.
+        OverflowError: outside of the years 1 to 9999.
+    """
     return timestamp.ToDatetime(tzinfo=UTC)
 
 
 def read_datetime(message: Message, field: str) -> datetime | None:
-    """The timestamp field in UTC, in milliseconds; None when it is not set. InvalidArgument names the field."""
+    """The timestamp field in UTC, in milliseconds; None when it is not set.
+
+    Raises:
+        InvalidArgument: it is not a time; it names the field.
+    """
     if not message.HasField(field):
         return None
     try:
@@ -68,7 +77,11 @@ def read_optional(message: Message, field: str) -> Any:
 
 
 def value_to_json(value: Value) -> Any:
-    """Free-form JSON; whole numbers become int. InvalidArgument for NaN and infinities."""
+    """Free-form JSON; whole numbers become int.
+
+    Raises:
+        InvalidArgument: for NaN and infinities.
+    """
     kind = value.WhichOneof("kind")
     if kind == "string_value":
         return value.string_value
@@ -92,7 +105,11 @@ def list_to_json(values: ListValue) -> list[Any]:
 
 
 def number_to_json(number: float) -> int | float:
-    """An int for a whole number that a double represents exactly. InvalidArgument for NaN and infinities."""
+    """An int for a whole number that a double represents exactly.
+
+    Raises:
+        InvalidArgument: for NaN and infinities.
+    """
     if not isfinite(number):
         raise InvalidArgument("NaN and infinity are not allowed in free-form values", reason="NUMBER_NOT_FINITE")
     return int(number) if number.is_integer() and abs(number) < _MAX_EXACT_INTEGER else number

@@ -33,7 +33,11 @@ class RecordBatch:
                 self.refused[index] = error
 
     def refuse(self, errors: Sequence[InvalidMessage]) -> None:
-        """Refuse the events of these errors, and their duplicates. ValueError for an event of no record."""
+        """Refuse the events of these errors, and their duplicates.
+
+        Raises:
+            ValueError: for an event of no record.
+        """
         if not errors:
             return
         indexes: dict[Event, list[int]] = {}

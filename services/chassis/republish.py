@@ -76,7 +76,8 @@ async def republish(
 ) -> int:
     """Create missing topics and publish the events from `since` on, oldest first, so in order per key; how many.
 
-    RepublishFailed when the broker does not take them.
+    Raises:
+        RepublishFailed: the broker does not take them.
     """
     rows = mongo.collection(OUTBOX)
     query = {"time": {"$gte": since}} if since else {}

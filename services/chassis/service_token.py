@@ -40,7 +40,10 @@ _CALLER = re.compile(r"(?P<name>[a-z][a-z-]*)=(?P<digest>[0-9a-f]{64})(?P<restri
 
 def parse_callers(text: str) -> Callers:
     """Read "gateway=<SHA-256>,operator=<SHA-256>:org=<id>:scopes=read+execute"; a name may have several tokens, for
-    rotation. ValueError.
+    rotation.
+
+    Raises:
+        ValueError: it is malformed.
     """
     found: dict[str, Grant] = {}
     for entry in re.split(r"[,\s]+", text.strip(", \t\n"), flags=re.ASCII) if text.strip() else ():
@@ -86,9 +89,13 @@ def read_metadata(metadata: Iterable[tuple[str, str | bytes]] | None) -> dict[st
 
 
 def authorize(method: Method, metadata: Mapping[str, str], callers: Callers) -> Caller:
-    """The caller. Unauthenticated without the token of one of `callers`; PermissionDenied when this service may not
-    call the method, for another organisation than that of a restricted token, or without the scope that the method
-    needs; InvalidArgument for an organisation id that consumers of events would refuse.
+    """The caller.
+
+    Raises:
+        Unauthenticated: without the token of one of `callers`.
+        PermissionDenied: this service may not call the method, for another organisation than that of a restricted
+            token, or without the scope that the method needs.
+        InvalidArgument: for an organisation id that consumers of events would refuse.
     """
     grant = _grant(metadata.get("authorization", ""), callers)
     if grant.names.isdisjoint(method.callers):

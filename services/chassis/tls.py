@@ -27,7 +27,11 @@ class TlsFiles:
     authorities: Path | None = None
 
     def state(self) -> tuple[tuple[int, int], ...]:
-        """Differs when a file has changed: Kubernetes replaces mounted Secrets by new files. OSError."""
+        """Differs when a file has changed: Kubernetes replaces mounted Secrets by new files.
+
+        Raises:
+            OSError: it cannot be read.
+        """
         found = (path.stat() for path in (self.certificate, self.key, self.authorities) if path is not None)
         return tuple((each.st_mtime_ns, each.st_ino) for each in found)
 
@@ -39,7 +43,12 @@ class Reloaded(Generic[T]):
     """What `make` makes of the files, made again after they changed. Files that cannot be used change nothing."""
 
     def __init__(self, files: TlsFiles, make: Callable[[TlsFiles], T]) -> None:
-        """OSError or ssl.SSLError when the files cannot be used."""
+        """Read the files.
+
+        Raises:
+            OSError: the files cannot be used.
+            ssl.SSLError: the files cannot be used.
+        """
         self._files = files
         self._make = make
         self._state = files.state()
@@ -61,7 +70,12 @@ class Reloaded(Generic[T]):
 
 
 def server_credentials(files: TlsFiles, *, verify_clients: bool) -> grpc.ServerCredentials:
-    """Credentials that follow the files: gRPC asks for them before each handshake. OSError or ssl.SSLError."""
+    """Credentials that follow the files: gRPC asks for them before each handshake.
+
+    Raises:
+        OSError: the certificates cannot be read.
+        ssl.SSLError: the certificates cannot be used.
+    """
     configuration = Reloaded(files, _server_configuration)
     return grpc.dynamic_ssl_server_credentials(
         configuration.current,
@@ -71,13 +85,23 @@ def server_credentials(files: TlsFiles, *, verify_clients: bool) -> grpc.ServerC
 
 
 def channel_credentials(files: TlsFiles) -> grpc.ChannelCredentials:
-    """Credentials of the files as they are. OSError or ssl.SSLError."""
+    """Credentials of the files as they are.
+
+    Raises:
+        OSError: the certificates cannot be read.
+        ssl.SSLError: the certificates cannot be used.
+    """
     _check(files)
     return grpc.ssl_channel_credentials(_read(files.authorities), _read(files.key), _read(files.certificate))
 
 
 def client_context(files: TlsFiles) -> ssl.SSLContext:
-    """A context for clients that follows the files. OSError or ssl.SSLError."""
+    """A context for clients that follows the files.
+
+    Raises:
+        OSError: the certificates cannot be read.
+        ssl.SSLError: the certificates cannot be used.
+    """
     return _ClientContext.following(files)
 
 

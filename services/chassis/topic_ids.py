@@ -107,9 +107,12 @@ class TopicDescription:
 
 
 async def describe_topics(client: Any, topics: Collection[str]) -> dict[str, TopicDescription]:
-    """The topics that exist, by name; none from a broker that does not tell ids. KafkaError without a broker.
+    """The topics that exist, by name; none from a broker that does not tell ids.
 
     `client` is aiokafka's own client, which a consumer or an administrator has.
+
+    Raises:
+        KafkaError: without a broker.
     """
     try:
         response = await client.send(client.get_random_node(), _TopicIdsRequest(topics))

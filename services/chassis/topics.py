@@ -78,9 +78,12 @@ async def close_client(closing: Coroutine[Any, Any, None], seconds: float = CLOS
 async def open_reader(
     kafka: Kafka, group: str | None = None, *, partition_bytes: int = FETCH_BYTES
 ) -> AsyncIterator[AIOKafkaConsumer]:
-    """A consumer without subscription that commits nothing by itself; KafkaError without a broker.
+    """A consumer without subscription that commits nothing by itself.
 
     With fewer `partition_bytes` one fetch has records of more partitions.
+
+    Raises:
+        KafkaError: without a broker.
     """
     consumer = AIOKafkaConsumer(
         **client_options(kafka),

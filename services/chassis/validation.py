@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def validate_and_default(request: Message) -> None:
-    """Trim texts, check the request, then set the defaults of missing fields. InvalidArgument lists every violation."""
+    """Trim texts, check the request, then set the defaults of missing fields.
+
+    Raises:
+        InvalidArgument: the request is not valid; it lists every violation.
+    """
     trim(request)
     violations = find_violations(request)
     if violations:

@@ -36,7 +36,11 @@ class PlanReader:
         self._batcher: Batcher[bytes, ResolvedRuns] = Batcher(self._read_several, max_in_flight=2, max_items=BATCH)
 
     async def read(self, request: pb.ResolveRunsRequest) -> ResolvedRuns:
-        """The plan. PlanTooLarge for one that has to be read `in_parts`."""
+        """The plan.
+
+        Raises:
+            PlanTooLarge: for one that has to be read `in_parts`.
+        """
         if not request.HasField("workflow_id"):
             return await self._read_one(request)
         key = request.SerializeToString(deterministic=True)

@@ -31,8 +31,10 @@ class ResolverPool:
     async def resolve(self, request: pb.ResolveStepRequest) -> pb.ResolveStepResponse:
         """What the step does on the screen of the page source.
 
-        InvalidArgument when the step or the source is invalid, or the source takes more than the limits;
-        ResourceExhausted and Unavailable when too many requests wait.
+        Raises:
+            InvalidArgument: the step or the source is invalid, or the source takes more than the limits.
+            ResourceExhausted: too many requests wait.
+            Unavailable: too many requests wait.
         """
         org_id = current().org_id
         try:

@@ -45,7 +45,11 @@ class CliWheel:
         return web.Response(status=302, text=f"{location}\n", headers=headers)
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """The wheel. HttpError: this is the name of another version, or of something else."""
+        """The wheel.
+
+        Raises:
+            HttpError: this is the name of another version, or of something else.
+        """
         content = self._read()
         if request.match_info["name"] != NAME:
             raise HttpError(404, f"this server has only {PATH}/{NAME}; {PATH}/ leads to it", "WHEEL_UNKNOWN")

@@ -49,7 +49,11 @@ _WELL_KNOWN: dict[str, Encode] = {
 
 @cache
 def encoder(message: Descriptor) -> Encode:
-    """The encoder of a message type to a dict; TypeError for a type with fields that JSON cannot show."""
+    """The encoder of a message type to a dict.
+
+    Raises:
+        TypeError: for a type with fields that JSON cannot show.
+    """
     return compile_encoder(message, list_encoder)
 
 

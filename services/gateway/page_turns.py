@@ -36,7 +36,12 @@ class PageTurns:
         """How many of its last pages were short, by organisation; the most recently served comes last."""
 
     async def respond(self, org_id: str, call: Call, render: RenderAs[T]) -> T:
-        """The page as it is rendered. ResourceExhausted and Unavailable: too much waits for turns."""
+        """The page as it is rendered.
+
+        Raises:
+            ResourceExhausted: too much waits for turns.
+            Unavailable: too much waits for turns.
+        """
         if self._short.get(org_id, 0) < SHORT_PAGES:
             async with self._turns.take(org_id, REQUEST_BYTES):
                 message = await call()

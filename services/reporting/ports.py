@@ -60,7 +60,11 @@ class Projections(Protocol):
     """Updates of the read models."""
 
     async def transaction(self, work: Callable[[ProjectionTransaction], Awaitable[None]]) -> None:
-        """Run `work` in one transaction, again from the start after a lost race. Aborted: a smaller one may succeed."""
+        """Run `work` in one transaction, again from the start after a lost race.
+
+        Raises:
+            Aborted: MongoDB refuses the transaction; a smaller one may succeed.
+        """
 
 
 class CatalogTests(Protocol):

@@ -47,7 +47,11 @@ class _Chunk:
 
 
 def read_root(content: bytes) -> tuple[str, list[Attribute]]:
-    """The name and the attributes of the first element of a binary XML file. UnreadableBinary."""
+    """The name and the attributes of the first element of a binary XML file.
+
+    Raises:
+        UnreadableBinary: the file is malformed.
+    """
     try:
         return _read_root(content)
     except struct.error:
@@ -55,7 +59,11 @@ def read_root(content: bytes) -> tuple[str, list[Attribute]]:
 
 
 def find_text(table: bytes, resource_id: int) -> str | None:
-    """The text of a resource in a resources.arsc, in the default configuration if it has one. UnreadableBinary."""
+    """The text of a resource in a resources.arsc, in the default configuration if it has one.
+
+    Raises:
+        UnreadableBinary: the file is malformed.
+    """
     try:
         return _find_text(table, resource_id)
     except struct.error:

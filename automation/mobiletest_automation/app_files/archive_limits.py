@@ -24,7 +24,11 @@ class HostileArchive(Exception):
 
 
 def check_directory(file: BinaryIO) -> None:
-    """Check the size that the end record declares, before the directory is read into memory. HostileArchive."""
+    """Check the size that the end record declares, before the directory is read into memory.
+
+    Raises:
+        HostileArchive: the archive exceeds a limit, or is made to deceive.
+    """
     entries, size = _declared_size(file)
     if entries > MAX_ENTRIES:
         raise HostileArchive(f"it declares {entries} entries; at most {MAX_ENTRIES} are read")
@@ -33,7 +37,11 @@ def check_directory(file: BinaryIO) -> None:
 
 
 def check_entries(entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Check the number, names, sizes, compression ratio and overlap of the entries. HostileArchive."""
+    """Check the number, names, sizes, compression ratio and overlap of the entries.
+
+    Raises:
+        HostileArchive: the archive exceeds a limit, or is made to deceive.
+    """
     if len(entries) > MAX_ENTRIES:
         raise HostileArchive(f"it has {len(entries)} entries; at most {MAX_ENTRIES} are read")
     for entry in entries:
@@ -46,7 +54,11 @@ def check_entries(entries: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int = MAX_MANIFEST_BYTES) -> bytes:
-    """The bytes of a manifest or of resources, at most so many even if the header declares less. HostileArchive."""
+    """The bytes of a manifest or of resources, at most so many even if the header declares less.
+
+    Raises:
+        HostileArchive: the archive exceeds a limit, or is made to deceive.
+    """
     if entry.flag_bits & 1:
         raise HostileArchive("its manifest is encrypted")
     if stat.S_ISLNK(entry.external_attr >> 16):

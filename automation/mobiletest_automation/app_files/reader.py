@@ -75,7 +75,13 @@ def is_known_kind(path: str | Path) -> bool:
 
 
 def read_app_file(path: str | Path) -> AppFile:
-    """What the file of a known kind at the path is. UnreadableAppFile, NotInstallable and HostileArchive."""
+    """What the file of a known kind at the path is.
+
+    Raises:
+        UnreadableAppFile: the file cannot be read.
+        NotInstallable: no device can install it.
+        HostileArchive: the archive exceeds a limit, or is made to deceive.
+    """
     with open(path, "rb") as file:
         start = file.read(len(_LFS_MAGIC))
         if start == _LFS_MAGIC:

@@ -58,7 +58,11 @@ def attach(handle: DeviceHandle, build: Build, seed: Seed, note: NoteChange) -> 
 
 
 async def note_change(device: Device, change: DeviceChange) -> None:
-    """Note what the process that drives the device is about to change. Raise DeviceFailure."""
+    """Note what the process that drives the device is about to change.
+
+    Raises:
+        DeviceFailure: the note cannot be stored, so the change must not be made.
+    """
     if isinstance(device, WebDriverDevice):
         await device.note_change(change)
 

@@ -65,10 +65,13 @@ class DeviceInfo:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
     """The app to test. `read(limit)` returns the first `limit` bytes of the artifact, `file()` a local file of all of
-    it; both raise DeviceFailure, and are None for a build without an artifact.
+    it; both are None for a build without an artifact.
 
     `artifact_url` is the location of an artifact that the service does not store, `static_url` a web build's page. With
     `skips_install` the test uses the app that is already on the device.
+
+    Raises:
+        DeviceFailure: by `read` and `file`, if the artifact cannot be read.
     """
 
     org_id: str = ""
@@ -158,10 +161,13 @@ class Timer(Protocol):
 
 
 class Device(Protocol):
-    """One device with one session. Every method but `close` may raise DeviceFailure.
+    """One device with one session.
 
     Without a target, methods act on the focused element. They return when the device has accepted the command, not when
     the screen has settled: a caller that needs its effect waits for it.
+
+    Raises:
+        DeviceFailure: by every method but `close`.
     """
 
     @property
@@ -267,7 +273,11 @@ class Devices(Protocol):
     """Where devices come from."""
 
     async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
-        """A free device of the platform (android, ios). Raise DeviceFailure: config_invalid, device_unavailable."""
+        """A free device of the platform (android, ios).
+
+        Raises:
+            DeviceFailure: there is none (config_invalid, device_unavailable).
+        """
 
     async def release(self, device: Device) -> None:
         """Close the device and free its slot; never raises."""

@@ -103,7 +103,11 @@ class ModelActionDialog:
 
 
 async def picture_of_view(view: ScreenView, *, grid: bool) -> ScreenPicture:
-    """The view's screenshot as the model gets it. Raise ModelFailed if it cannot be read."""
+    """The view's screenshot as the model gets it.
+
+    Raises:
+        ModelFailed: it cannot be read.
+    """
     try:
         return await asyncio.to_thread(draw_picture, view.screenshot or b"", view.tree.bounds, grid=grid)
     except UnreadablePicture as error:

@@ -24,7 +24,11 @@ class ModelBudget:
 
 
 class BudgetTracker:
-    """What an attempt has used of its budget. Raises ModelFailed (llm_budget_exceeded) beyond it."""
+    """What an attempt has used of its budget.
+
+    Raises:
+        ModelFailed: the budget is used up (llm_budget_exceeded).
+    """
 
     def __init__(self, budget: ModelBudget, quota: ModelQuota | None = None, org_id: str = "") -> None:
         """`quota` limits what the attempt's organisation may use each day."""
@@ -50,7 +54,11 @@ class BudgetTracker:
             self._quota.add_tokens(self._org_id, tokens)
 
     def check(self, estimate: int) -> None:
-        """Raise ModelFailed if a request of about `estimate` tokens exceeds the budget."""
+        """Check before a request that the budget allows it.
+
+        Raises:
+            ModelFailed: a request of about `estimate` tokens exceeds the budget.
+        """
         if estimate > self.tokens_left:
             raise ModelFailed(
                 Category.LLM_BUDGET_EXCEEDED,

@@ -58,7 +58,11 @@ class _RetryableError(Exception):
 
 
 class ChatClient:
-    """Raises ModelFailed, whose messages never show the key."""
+    """Asks a model over HTTP.
+
+    Raises:
+        ModelFailed: the model cannot be asked; the message never shows the key.
+    """
 
     def __init__(
         self, endpoint: ModelEndpoint, session: aiohttp.ClientSession, *, pause: Pause = asyncio.sleep

@@ -45,7 +45,11 @@ class Parameter:
         return schema
 
     def check(self, name: str, value: object) -> None:
-        """Raise InvalidToolCall if the value does not fit."""
+        """Check a value that a model has sent.
+
+        Raises:
+            InvalidToolCall: the value does not fit.
+        """
         if not _has_type(value, self.type):
             raise InvalidToolCall(f"{name} must be of type {self.type}")
         if self.choices and value not in self.choices:
@@ -196,7 +200,11 @@ class ValidToolCall:
 
 
 def validate_call(call: ToolCall, tools: Sequence[Tool]) -> ValidToolCall:
-    """The call, if it is for one of the tools and its arguments fit. Raise InvalidToolCall otherwise."""
+    """The call, if it is for one of the tools and its arguments fit.
+
+    Raises:
+        InvalidToolCall: there is no such tool, or an argument does not fit.
+    """
     tool = next((tool for tool in tools if tool.name == call.name), None)
     if tool is None:
         raise InvalidToolCall(

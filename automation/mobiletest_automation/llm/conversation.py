@@ -92,7 +92,11 @@ class ChatModel(Protocol):
     def endpoint(self) -> ModelEndpoint: ...
 
     async def ask(self, request: ChatRequest, budget: BudgetTracker) -> Reply:
-        """The reply, counted in the budget. Raises ModelFailed."""
+        """The reply, counted in the budget.
+
+        Raises:
+            ModelFailed: the model cannot be asked, or its reply cannot be used.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,11 @@ def read_general_call(called: ValidToolCall) -> ChosenAction | TaskDone | Cannot
 
 
 def read_element_call(called: ValidToolCall, listing: ElementList, tree: Element) -> ChosenAction:
-    """The action of a call on a listed element. Raise InvalidToolCall if there is none, or it does not fit."""
+    """The action of a call on a listed element.
+
+    Raises:
+        InvalidToolCall: there is none, or it does not fit.
+    """
     if called.name == "assert_not_visible":
         return _check_absence(called.text("text"), tree)
     number = int(called.arguments["element"])
@@ -163,7 +167,11 @@ def picture_tools(*, grid: bool) -> tuple[Tool, ...]:
 
 
 def read_place_call(called: ValidToolCall, picture: ScreenPicture) -> ChosenAction:
-    """The action of a call at a place of the picture. Raise InvalidToolCall if there is no such place."""
+    """The action of a call at a place of the picture.
+
+    Raises:
+        InvalidToolCall: there is no such place.
+    """
     value = called.text("direction") or called.text("text") or None
     return ChosenAction(Action(called.name), None, value, _point_of(called, picture))
 

@@ -43,7 +43,11 @@ class ScreenPicture:
 
 
 def draw_picture(screenshot: bytes, screen: Bounds, *, grid: bool) -> ScreenPicture:
-    """The picture of a screenshot. Raise UnreadablePicture. Takes milliseconds of CPU: call it in a thread."""
+    """The picture of a screenshot. Takes milliseconds of CPU: call it in a thread.
+
+    Raises:
+        UnreadablePicture: it is no picture, damaged or too large.
+    """
     image = read_picture(screenshot)
     image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     rows = max(1, round(COLUMNS * image.height / image.width)) if grid else 0

@@ -50,7 +50,11 @@ _NOT_FOUND = Tool("not_found", "What is asked for is not on the screen.")
 
 
 async def check_assertion(channel: ModelChannel, assertion: str, view: ScreenView) -> Judgement:
-    """Raises ModelFailed, as the others."""
+    """Whether the assertion is true of the screen.
+
+    Raises:
+        ModelFailed: the model cannot be asked, or its reply cannot be used.
+    """
 
     def read(called: ValidToolCall) -> Judgement:
         return Judgement(called.text("outcome") == "true", called.text("why"))

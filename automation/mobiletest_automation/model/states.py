@@ -38,7 +38,11 @@ NEXT: Mapping[Status, frozenset[Status]] = {
 
 
 def advance(now: Status, then: Status) -> Status:
-    """Returns `then` if it may follow `now`; raises IllegalTransition otherwise."""
+    """Returns `then` if it may follow `now`.
+
+    Raises:
+        IllegalTransition: it may not follow.
+    """
     if then not in NEXT[now]:
         raise IllegalTransition(f"{now} cannot become {then}")
     return then

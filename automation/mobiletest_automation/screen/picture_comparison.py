@@ -26,7 +26,11 @@ class PictureComparison:
 
 
 def compare_pictures(actual: bytes, baseline: bytes) -> PictureComparison:
-    """Raise UnreadablePicture, also for pictures of different sizes. Takes up to a second: call it in a thread."""
+    """Compare a screenshot with a baseline. Takes up to a second: call it in a thread.
+
+    Raises:
+        UnreadablePicture: one is no picture, damaged or too large, or their sizes differ.
+    """
     picture = read_picture(actual, pixels=PIXELS_LIMIT)
     expected = read_picture(baseline, "baseline", pixels=PIXELS_LIMIT)
     if picture.size != expected.size:

@@ -14,7 +14,11 @@ class UnreadablePicture(Exception):
 
 
 def read_picture(content: bytes, what: str = "screenshot", *, pixels: int = PIXELS_LIMIT) -> Image.Image:
-    """The pixels of a PNG or JPEG of at most so many `pixels`, without transparency. Raise UnreadablePicture."""
+    """The pixels of a PNG or JPEG of at most so many `pixels`, without transparency.
+
+    Raises:
+        UnreadablePicture: it is no picture, damaged or too large.
+    """
     try:
         with Image.open(BytesIO(content), formats=("PNG", "JPEG")) as opened:
             if opened.width * opened.height > pixels:
@@ -25,7 +29,11 @@ def read_picture(content: bytes, what: str = "screenshot", *, pixels: int = PIXE
 
 
 def picture_size(content: bytes) -> tuple[int, int]:
-    """Width and height, without reading the pixels. Raise UnreadablePicture."""
+    """Width and height, without reading the pixels.
+
+    Raises:
+        UnreadablePicture: it is no picture, damaged or too large.
+    """
     try:
         with Image.open(BytesIO(content), formats=("PNG", "JPEG")) as opened:
             return opened.size
@@ -40,10 +48,13 @@ def write_png(picture: Image.Image) -> bytes:
 
 
 def crop_screenshot(screenshot: bytes, screen: Bounds, part: Bounds) -> bytes | None:
-    """A PNG of the part of the screen; None if nothing of it is on the screen. Raise UnreadablePicture.
+    """A PNG of the part of the screen; None if nothing of it is on the screen.
 
     `screen` and `part` are in the device's coordinates, of which a pixel may be a fraction. Takes milliseconds of CPU:
     call it in a thread.
+
+    Raises:
+        UnreadablePicture: it is no picture, damaged or too large.
     """
     visible = screen.intersection(part)
     if visible is None:

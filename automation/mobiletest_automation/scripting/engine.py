@@ -106,7 +106,11 @@ class ScriptEngine:
         self._log_lines_left, self._log_bytes_left = limits.log_lines, limits.log_bytes
 
     async def evaluate(self, script: Script) -> ScriptResult:
-        """The value of the script. Raise ScriptError."""
+        """The value of the script.
+
+        Raises:
+            ScriptError: the script fails, or exceeds a limit.
+        """
         self._started = True
         self._loop = asyncio.get_running_loop()
         evaluate = partial(copy_context().run, self._evaluate, script)

@@ -53,7 +53,11 @@ class FakeValues:
         return faker
 
     def draw(self, call: str) -> Value:
-        """The value of a call as environment.js writes it: `["name.firstName", ...arguments]`. Raise NoSuchValue."""
+        """The value of a call as environment.js writes it: `["name.firstName", ...arguments]`.
+
+        Raises:
+            NoSuchValue: there is no such value.
+        """
         name, *arguments = parse_json(call)
         return draw_value(self.faker, name, arguments)
 
@@ -238,7 +242,11 @@ _DATE_PARTS: Mapping[str, str] = {
 
 
 def format_date(day: "date", pattern: str) -> str:
-    """As Java's SimpleDateFormat writes it; InvalidPattern for what is not of a day."""
+    """As Java's SimpleDateFormat writes it.
+
+    Raises:
+        InvalidPattern: for what is not of a day.
+    """
 
     def write(match: re.Match[str]) -> str:
         part = match[0]

@@ -52,7 +52,10 @@ class Guest:
 def load_guest() -> Guest:
     """Load the compiled file, or this user's; compile, which takes a second, if none is for this CPU and wasmtime.
 
-    Without threads of its own, so that a process that has loaded it can fork. Raise ScriptsUnavailable.
+    Without threads of its own, so that a process that has loaded it can fork.
+
+    Raises:
+        ScriptsUnavailable: it cannot be compiled or loaded here.
     """
     engine = _engine()
     round_trip = wasmtime.Module(engine, _ROUND_TRIP.read_text())
@@ -62,9 +65,12 @@ def load_guest() -> Guest:
 
 
 def load_kept_module(engine: wasmtime.Engine, folder: Path) -> wasmtime.Module:
-    """The module from a file in the folder, where it is kept once it was compiled. Raise ScriptsUnavailable.
+    """The module from a file in the folder, where it is kept once it was compiled.
 
     Only what belongs to this user, and nobody else can write, is loaded.
+
+    Raises:
+        ScriptsUnavailable: it cannot be compiled or loaded here.
     """
     kept = folder / f"{COMPILED.stem}-{version('wasmtime')}.cwasm"
     if _is_own(folder) and _is_own(kept):
@@ -92,7 +98,11 @@ def _is_own(path: Path) -> bool:
 
 
 def load_module(engine: wasmtime.Engine, compiled: Path) -> wasmtime.Module:
-    """The module from this file, or else compiled now. Raise ScriptsUnavailable."""
+    """The module from this file, or else compiled now.
+
+    Raises:
+        ScriptsUnavailable: it cannot be compiled or loaded here.
+    """
     if compiled.is_file():
         with suppress(wasmtime.WasmtimeError):  # which checks versions, settings and what the CPU can do
             return wasmtime.Module.deserialize_file(engine, str(compiled))
@@ -100,9 +110,12 @@ def load_module(engine: wasmtime.Engine, compiled: Path) -> wasmtime.Module:
 
 
 def save_module(compiled: Path) -> None:
-    """Write the file for `load_module`. Raise ScriptsUnavailable.
+    """Write the file for `load_module`.
 
     On Linux it runs on every CPU of this architecture, because an image is built on one machine and runs on others.
+
+    Raises:
+        ScriptsUnavailable: it cannot be compiled or loaded here.
     """
     part = compiled.with_suffix(f".{os.getpid()}")
     target = f"{platform.machine()}-unknown-linux-gnu" if sys.platform == "linux" else None

@@ -70,7 +70,11 @@ ReadFile = Callable[[str], Awaitable[bytes | None]]
 
 
 def parse_request(text: str) -> HttpRequest:
-    """The request that environment.js wrote. Raise HttpFailed."""
+    """The request that environment.js wrote.
+
+    Raises:
+        HttpFailed: the request cannot be sent.
+    """
     from pydantic import ValidationError  # here, because it takes longer to import than most flows take
 
     try:
@@ -94,7 +98,11 @@ def _request_adapter() -> "TypeAdapter[HttpRequest]":
 
 
 async def load_files(request: HttpRequest, folder: str, read: ReadFile) -> HttpRequest:
-    """The request with the content of its files, whose paths begin at the script's folder. Raise HttpFailed."""
+    """The request with the content of its files, whose paths begin at the script's folder.
+
+    Raises:
+        HttpFailed: the request cannot be sent.
+    """
     if len(request.form) > FIELDS_LIMIT:
         raise HttpFailed(f"multipartForm has at most {FIELDS_LIMIT} fields")
     fields: list[FormField] = []

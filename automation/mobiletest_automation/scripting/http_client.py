@@ -91,7 +91,11 @@ class ScriptHttp:
         self._left = REQUESTS_LIMIT
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """The response. Raise HttpFailed, whose message has no path: a part of it may be a secret."""
+        """The response.
+
+        Raises:
+            HttpFailed: there is none; the message has no path, of which a part may be a secret.
+        """
         hosts = AddressPolicy(frozenset(await self._read_hosts()))
         if not hosts.names:
             raise HttpFailed("not available here: the organisation has no hosts (limit script_hosts)")

@@ -89,7 +89,9 @@ class Instance:
     def run(self, order: str) -> str:
         """Call the function with a text, and then the promises that wait; the text that it returns.
 
-        Raise ScriptStopped with the stack of a loop that QuickJS itself could end, Trap for everything else.
+        Raises:
+            ScriptStopped: with the stack of a loop that QuickJS itself could end.
+            Trap: for everything else that ends a script.
         """
         length = self._run(order.encode())
         if length == _FAILED:

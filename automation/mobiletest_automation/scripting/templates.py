@@ -60,7 +60,9 @@ class Templates:
     async def fill_step(self, step: Step, scope: Scope) -> Step:
         """The step with the values that its variables have now; each expression is evaluated once.
 
-        Raise DocumentError if one has no value, or the command refuses it; ScriptError.
+        Raises:
+            DocumentError: one has no value, or the command refuses it.
+            ScriptError: an expression or a script fails, or exceeds a limit.
         """
         if step.pending is None:
             return step
@@ -69,9 +71,13 @@ class Templates:
         return fill_step(step, texts)
 
     async def extend(self, scope: Scope, env: Iterable[tuple[str, str]]) -> Scope:
-        """The scope with more variables, whose templates all use those of the scope. Raise DocumentError, ScriptError.
+        """The scope with more variables, whose templates all use those of the scope.
 
         A variable whose template is one undefined value has none: `NAME: ${NAME}` says that it is set from outside.
+
+        Raises:
+            DocumentError: a template is malformed.
+            ScriptError: an expression or a script fails, or exceeds a limit.
         """
         filled: dict[str, str] = {}
         without_value: dict[str, UndefinedValue] = {}
@@ -94,13 +100,21 @@ class Templates:
         return Scope(scope.built_in, {**kept, **filled})
 
     async def run(self, text: str, scope: Scope, place: str) -> None:
-        """Evaluate the expressions of a text, whatever their values are. Raise ScriptError."""
+        """Evaluate the expressions of a text, whatever their values are.
+
+        Raises:
+            ScriptError: an expression or a script fails, or exceeds a limit.
+        """
         for part in parse_template(text).parts:
             if isinstance(part, Expression):
                 await self._evaluate(part, scope, place, fuel=self._engine.limits.script_fuel)
 
     async def run_script(self, source: str, scope: Scope, file: str) -> None:
-        """Raise ScriptError."""
+        """Run a script of runScript or evalScript.
+
+        Raises:
+            ScriptError: an expression or a script fails, or exceeds a limit.
+        """
         script = _script(source, scope, file, self._engine.limits.script_fuel)
         await self._engine.evaluate(replace(script, folder=posixpath.dirname(file)))
 
@@ -109,7 +123,12 @@ class Templates:
         return self._engine.take_log()
 
     async def fill(self, text: str, scope: Scope, place: str, rule: "Rule | None" = None) -> str:
-        """The text with the values of its expressions. Raise ExpressionError if one has none; ScriptError."""
+        """The text with the values of its expressions.
+
+        Raises:
+            ExpressionError: one has none.
+            ScriptError: an expression or a script fails, or exceeds a limit.
+        """
         texts: list[str] = []
         parts = parse_template(text).parts
         for part in parts:

@@ -37,7 +37,11 @@ def replace_signs(template: str, random: Random, signs: Mapping[str, str]) -> st
 
 
 def fitting_text(pattern: str, random: Random) -> str:
-    """A text that fits a regular expression. Raise InvalidPattern."""
+    """A text that fits a regular expression.
+
+    Raises:
+        InvalidPattern: it is malformed, or uses what is not supported.
+    """
     if len(pattern) > LENGTH_LIMIT:
         raise InvalidPattern(f"a pattern has at most {LENGTH_LIMIT} characters")
     return _Generator(pattern, random).generate()

@@ -16,7 +16,12 @@ LONG_PRESS_SECONDS = 1.0
 
 
 class DeviceActions:
-    """Raises StepFailed and DeviceFailure."""
+    """Performs on the device what a sentence or a model has chosen.
+
+    Raises:
+        StepFailed: the step cannot be carried out.
+        DeviceFailure: the device, or the app on it, fails.
+    """
 
     def __init__(self, device: Device, watcher: Watcher, keyboard: Keyboard, app_name: str = "") -> None:
         """`app_name` is what sentences may call the app under test."""

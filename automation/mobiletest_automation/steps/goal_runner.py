@@ -51,7 +51,11 @@ class GoalRunner:
 class GoalRun:
     """One goal. The caller runs the sentences of `start`, then those of each `proceed`, until there are none.
 
-    Raises StepFailed and DeviceFailure. `outcome` is there at the end.
+    `outcome` is there at the end.
+
+    Raises:
+        StepFailed: the step cannot be carried out.
+        DeviceFailure: the device, or the app on it, fails.
     """
 
     def __init__(self, runner: GoalRunner, goal: str, cost: ResolutionCost) -> None:

@@ -79,7 +79,11 @@ class HumanAnswer:
         return self.choices is not None and self.text in self.choices.options
 
     def step(self) -> Step:
-        """The step that the person wrote, in one line. StepFailed (script_error) if it is not one step."""
+        """The step that the person wrote, in one line.
+
+        Raises:
+            StepFailed: it is not one step (script_error).
+        """
         try:
             step = parse_flow([self.text]).steps[0]
         except DocumentError as error:
@@ -149,7 +153,8 @@ class HumanHelp:
     async def ask(self, index: int, step: Step, failed: StepFailed, number: int) -> HumanAnswer:
         """The answer to the question of this number about the step.
 
-        Raises `failed`, with the reason added, if nobody answers or the answer is FAIL.
+        Raises:
+            StepFailed: nobody answers, or the answer is FAIL: `failed`, with the reason added.
         """
         choices = self._choices(step)
         mask = self._recorder.secrets.mask

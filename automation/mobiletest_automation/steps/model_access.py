@@ -29,7 +29,11 @@ class ModelAccess:
         return self._session.step_seconds if self._session is not None else 0.0
 
     def require(self, why: str) -> ModelSession:
-        """The session. StepFailed (config_invalid) if there is none."""
+        """The session.
+
+        Raises:
+            StepFailed: there is none (config_invalid).
+        """
         if self._session is not None:
             return self._session
         raise StepFailed(

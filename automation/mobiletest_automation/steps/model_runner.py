@@ -80,7 +80,13 @@ class ModelRun:
 
 
 class ModelStepRunner:
-    """Raises StepFailed, DeviceFailure, ModelFailed."""
+    """Carries out sentences as a model says.
+
+    Raises:
+        StepFailed: the step cannot be carried out.
+        DeviceFailure: the device, or the app on it, fails.
+        ModelFailed: the model cannot be asked, or its reply cannot be used.
+    """
 
     def __init__(self, actions: DeviceActions, session: ModelSession, screen: ScreenReader) -> None:
         self._actions = actions

@@ -24,10 +24,14 @@ _NEEDLESS = frozenset({Action.WAIT_FOR})
 
 
 class StepReplay:
-    """The step cache for the sentences of one attempt. Raises StepFailed and DeviceFailure.
+    """The step cache for the sentences of one attempt.
 
     A single action is stored under its sentence. Of several, each is stored under a name of its own, and the list of
     these names, a recording, under the sentence.
+
+    Raises:
+        StepFailed: the step cannot be carried out.
+        DeviceFailure: the device, or the app on it, fails.
     """
 
     def __init__(
@@ -75,7 +79,11 @@ class StepReplay:
             return None
 
     async def discard(self, sentence: str, failed: StepFailed, cost: ResolutionCost) -> None:
-        """What is stored does not work any more. Raises `failed` unless the step may be carried out in another way."""
+        """What is stored does not work any more.
+
+        Raises:
+            StepFailed: `failed`, unless the step may be carried out in another way.
+        """
         cost.cache = CacheOutcome.STALE
         await self._cache.discard(self._key_of(sentence), self._screen.last)
         if self._retry is CacheRetryMode.STEP:

@@ -16,7 +16,12 @@ from mobiletest_automation.steps.screen_reader import ScreenReader
 
 
 class ScreenQuestions:
-    """Raises StepFailed and DeviceFailure."""
+    """Asks models about the screen, for the commands that are questions.
+
+    Raises:
+        StepFailed: the step cannot be carried out.
+        DeviceFailure: the device, or the app on it, fails.
+    """
 
     def __init__(self, screen: ScreenReader, models: ModelAccess) -> None:
         """`screen` takes pictures, whatever the models of sentences see."""

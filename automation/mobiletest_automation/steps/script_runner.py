@@ -22,8 +22,11 @@ _LOG_LIMIT = 2_000
 
 
 class ScriptRunner:
-    """Of one attempt; `scope` has the variables of the flow. Raises StepFailed; ScriptFailed for what a script does
-    wrong.
+    """Of one attempt; `scope` has the variables of the flow.
+
+    Raises:
+        StepFailed: the step cannot be carried out.
+        ScriptFailed: for what a script does wrong.
     """
 
     def __init__(self, templates: Templates, secrets: SecretTexts, scope: Scope) -> None:

@@ -36,7 +36,13 @@ class Undecided(Exception):
 
 
 class SentenceActions:
-    """Raises Undecided, StepFailed, DeviceFailure."""
+    """Carries out sentences by the rules.
+
+    Raises:
+        Undecided: the rules are not certain.
+        StepFailed: the step cannot be carried out.
+        DeviceFailure: the device, or the app on it, fails.
+    """
 
     def __init__(
         self,

@@ -36,7 +36,12 @@ class _Sentence:
 
 
 class SentenceRunner:
-    """Raises StepFailed and DeviceFailure."""
+    """Carries out sentences by the rules, the step cache or a model.
+
+    Raises:
+        StepFailed: the step cannot be carried out.
+        DeviceFailure: the device, or the app on it, fails.
+    """
 
     def __init__(
         self,

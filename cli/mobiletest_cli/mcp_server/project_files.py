@@ -25,20 +25,32 @@ class ProjectFiles:
 
     @property
     def base_branch(self) -> str | None:
-        """The branch with which the project's gate compares; None leaves it to the server. CliError."""
+        """The branch with which the project's gate compares; None leaves it to the server.
+
+        Raises:
+            CliError: there is no checkout.
+        """
         from mobiletest_cli.configuration import read_project
 
         return read_project(self._folder).base_branch
 
     def find(self, path: str) -> Path:
-        """The file or folder that a path names, from the folder of the project. CliError: it is not in this folder."""
+        """The file or folder that a path names, from the folder of the project.
+
+        Raises:
+            CliError: it is not in this folder.
+        """
         file = Path(os.path.realpath(self._folder / path))
         if not file.is_relative_to(self._folder):
             raise CliError(f"{path}: is outside of the project", INVALID_FILE, f"Name a path in {self._folder}")
         return file
 
     def check(self, paths: Sequence[Path]) -> Workspace:
-        """The files that are read with these flows. CliError: one is outside of the project, or unusable."""
+        """The files that are read with these flows.
+
+        Raises:
+            CliError: one is outside of the project, or unusable.
+        """
         from mobiletest_cli.workspace import find_files
 
         workspace = find_files(paths)

@@ -103,7 +103,7 @@ class RunTools:
     ) -> Answer:
         """Replace one step of a test that is not imported from a file; this makes a new version of the test.
 
-        Refused if another step is there: somebody has changed the test since it was read.
+        It is refused if another step is there: somebody has changed the test since it was read.
         """
         test_details = lookup.find_test(self._api, test)
         response = self._api.call("GET", f"tests/{test_details['id']}")

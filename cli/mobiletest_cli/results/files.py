@@ -33,7 +33,11 @@ class Destinations:
     artifacts: Path | None = None
 
     def check(self, *, wait: bool) -> None:
-        """CliError: there is something to write, and no wait for it; or a place for it that cannot be one."""
+        """Check where the results are to be written, before anything is started.
+
+        Raises:
+            CliError: there is something to write, and no wait for it; or a place for it that cannot be one.
+        """
         if not wait and any((self.junit, self.report, self.artifacts)):
             hint = "Leave them out; later: mobiletest wait ID --junit FILE --report FILE"
             raise CliError("--no-wait ends before there is a report", USAGE, hint)
@@ -47,7 +51,11 @@ class Destinations:
 
 
 class ResultSource(Protocol):
-    """Where results come from. CliError: what is asked for cannot be had, or not be written."""
+    """Where results come from.
+
+    Raises:
+        CliError: what is asked for cannot be had, or not be written.
+    """
 
     def junit(self, execution_id: str) -> bytes:
         """The JUnit document of the execution."""

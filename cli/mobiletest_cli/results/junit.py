@@ -42,10 +42,13 @@ class _Builder(ElementTree.TreeBuilder):
 
 
 def complete(junit: bytes, report: Report) -> bytes:
-    """The document with what the executor, which writes it, does not know. CliError: it cannot be read.
+    """The document with what the executor, which writes it, does not know.
 
     That is where the files of the flows are here (attribute and property `file`, and positions of failures), and for
     each quarantined test that did not pass the reason (property `quarantine`).
+
+    Raises:
+        CliError: it cannot be read.
     """
     root, quarantined = _parse(junit), report.quarantined
     if not (_make_printable(root) or quarantined or report.paths):
@@ -104,9 +107,12 @@ def empty(name: str) -> bytes:
 
 
 def strict(junit: bytes) -> bytes:
-    """The document as the schemas for Jenkins allow it; CliError for a document that cannot be read.
+    """The document as the schemas for Jenkins allow it.
 
     What they do not know (properties of a testcase, earlier attempts) becomes text in `system-out`.
+
+    Raises:
+        CliError: for a document that cannot be read.
     """
     root = _parse(junit)
     for case in root.iter("testcase"):

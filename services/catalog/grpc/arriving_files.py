@@ -25,7 +25,11 @@ class ArrivingFile:
         self._look = look
 
     async def arrive(self, key: str, cover: Cover) -> StoredFile:
-        """See `uploads.Arrive`. Aborted: the messages are not complete."""
+        """See `uploads.Arrive`.
+
+        Raises:
+            Aborted: the messages are not complete.
+        """
         if current().via_gateway and WRITES_OBJECTS in self._context.invocation_metadata():
             return await self._wait_until_stored(key, cover)
         return await self._store(read_chunks(self._requests, self._look), key, cover)
@@ -46,9 +50,12 @@ class ArrivingFile:
 async def read_chunks(
     requests: AsyncIterator[Any], look: Callable[[Any], None] = lambda _: None
 ) -> AsyncIterator[bytes]:
-    """The bytes of messages with a chunk each; Aborted when they stop before the end, or bytes are missing.
+    """The bytes of messages with a chunk each.
 
     `look` is called with each message before its bytes are given.
+
+    Raises:
+        Aborted: they stop before the end, or bytes are missing.
     """
     size = 0
     async for request in requests:

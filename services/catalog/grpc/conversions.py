@@ -19,7 +19,11 @@ def page_of(request: PageRequest) -> Page:
 
 
 def named_fields(request: Message, paths: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The fields that an update changes: those in its mask, or without a mask all that are set. InvalidArgument."""
+    """The fields that an update changes: those in its mask, or without a mask all that are set.
+
+    Raises:
+        InvalidArgument: the mask names a field that cannot be changed.
+    """
     known, asked = list(known), list(paths)
     unknown = [path for path in asked if path not in known]
     if unknown:

@@ -27,7 +27,12 @@ class ProcessInspector:
         self._children = ChildPool("inspector", answer, turns, limits)
 
     async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
-        """See the port. ResourceExhausted and Unavailable when too many artifacts wait."""
+        """See the port.
+
+        Raises:
+            ResourceExhausted: too many artifacts wait.
+            Unavailable: too many artifacts wait.
+        """
         if not reader.is_known_kind(path):
             return Inspection()
         try:

@@ -26,7 +26,11 @@ _ENCRYPTED, _UTF8 = 0x1, 0x800
 
 @contextmanager
 def open_archive(path: str) -> Iterator[WorkspaceFiles]:
-    """The files of the workspace in a zip archive. HostileArchive, which says what to do."""
+    """The files of the workspace in a zip archive.
+
+    Raises:
+        HostileArchive: it exceeds a limit, or is made to deceive; it says what to do.
+    """
     with open(path, "rb") as file:
         with _reading():
             check_directory(file)
@@ -39,7 +43,12 @@ def open_archive(path: str) -> Iterator[WorkspaceFiles]:
 
 
 def read_file(path: str, name: str) -> bytes:
-    """The content of one of the other files of the workspace in a zip archive. HostileArchive; KeyError."""
+    """The content of one of the other files of the workspace in a zip archive.
+
+    Raises:
+        HostileArchive: the archive exceeds a limit, or is made to deceive.
+        KeyError: there is no such file.
+    """
     with open(path, "rb") as file, _reading(), zipfile.ZipFile(file) as archive:
         entries = _check_all(archive.infolist())
         manifest = find_manifest(entries, lambda file, most: _read(archive, entries[file], most))

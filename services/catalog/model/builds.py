@@ -67,7 +67,11 @@ def artifact_key(org_id: str, sha256: str) -> str:
 
 
 def validate_metadata(metadata: Mapping[str, Json], field_name: str = "metadata") -> Mapping[str, Json]:
-    """The metadata as it is; InvalidValue when it is more than 64 KiB of JSON."""
+    """The metadata as it is.
+
+    Raises:
+        InvalidValue: it is more than 64 KiB of JSON.
+    """
     size = len(json.dumps(metadata, ensure_ascii=False).encode())
     if size > METADATA_LIMIT:
         raise InvalidValue(

@@ -169,7 +169,11 @@ class ReadFlow:
 
 
 def validate_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """The trimmed tags without repetitions, in the order given; InvalidValue when empty, too long or too many."""
+    """The trimmed tags without repetitions, in the order given.
+
+    Raises:
+        InvalidValue: empty, too long or too many.
+    """
     try:
         return clean_tags(tags)
     except InvalidLabel as wrong:
@@ -191,7 +195,8 @@ def grant_quarantine(
 ) -> Quarantine:
     """The quarantine from now on, for the default duration without `until`; if one is in force, its `since` is kept.
 
-    InvalidValue: an empty or too long reason, or an end that is past or too far away.
+    Raises:
+        InvalidValue: an empty or too long reason, or an end that is past or too far away.
     """
     present = active_quarantine(before, now)
     return Quarantine(

@@ -25,20 +25,30 @@ def suffix_of(pattern: str) -> tuple[str, bool]:
 
 
 def validate_name(name: str, field: str = "name") -> str:
-    """The trimmed, normalized name; InvalidValue unless it has 1 to 200 characters and no control characters."""
+    """The trimmed, normalized name.
+
+    Raises:
+        InvalidValue: unless it has 1 to 200 characters and no control characters.
+    """
     return validate_text(name, field, NAME_LIMIT)
 
 
 def validate_version(version: str, field: str = "version") -> str:
-    """The trimmed, normalized version; InvalidValue unless it has 1 to 200 characters and no control characters."""
+    """The trimmed, normalized version.
+
+    Raises:
+        InvalidValue: unless it has 1 to 200 characters and no control characters.
+    """
     return validate_text(version, field, VERSION_LIMIT)
 
 
 def validate_text(text: str, field: str, limit: int, *, lines: bool = False) -> str:
-    """The trimmed, normalized text; InvalidValue unless it has 1 to `limit` characters, one of which can be
-    seen, and no control characters.
+    """The trimmed, normalized text.
 
     Line breaks and tabs are allowed with `lines`. These are the rules of rules.proto, for texts from files.
+
+    Raises:
+        InvalidValue: unless it has 1 to `limit` characters, one of which can be seen, and no control characters.
     """
     try:
         return clean_text(text, field, limit, lines=lines)

@@ -105,7 +105,9 @@ async def find_raw(
     """The documents that fit, or one page of them, each as BSON.
 
     `index` is the one to use: for a page far down MongoDB would try several, each over thousands of documents.
-    InvalidArgument (TOO_LARGE) when they have more than about `most` bytes together.
+
+    Raises:
+        InvalidArgument: they have more than about `most` bytes together (TOO_LARGE).
     """
     place = {"skip": page.offset, "limit": page.size} if page else {}
     batches = rows.find_raw(filter, projection, most=most, sort=sort, hint=index, **place)

@@ -41,7 +41,11 @@ class MongoFacts:
         self._mongo = mongo
 
     async def page(self, token: str, limit: int) -> FactsPage:
-        """At most `limit` facts after the token, all of one kind, perhaps none. InvalidArgument: invalid page token."""
+        """At most `limit` facts after the token, all of one kind, perhaps none.
+
+        Raises:
+            InvalidArgument: invalid page token.
+        """
         place, after = _parse_token(token)
         name, from_document = _SOURCES[place]
 

@@ -44,7 +44,11 @@ class MongoLimits:
         self._read.pop(org_id, None)
 
     async def overrides(self) -> OrganisationLimits:
-        """The limits that were set, without defaults. NotFound."""
+        """The limits that were set, without defaults.
+
+        Raises:
+            NotFound: there is no such organisation.
+        """
         org_id = context.current().org_id
         found: Document | None = await self._organisations.find_one({"_id": org_id}, {"limits": 1})
         if found is None:

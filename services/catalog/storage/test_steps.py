@@ -62,8 +62,9 @@ class MongoTestSteps:
     ) -> tuple[Sequence[Document], SharedSteps]:
         """The tests or versions that `find_raw` finds, and those of their steps that are stored here.
 
-        InvalidArgument when they have more than `most` bytes with all their steps, equal ones again and again.
-        LookupError: the steps of one that is not deleted are missing.
+        Raises:
+            InvalidArgument: they have more than `most` bytes with all their steps, equal ones again and again.
+            LookupError: the steps of one that is not deleted are missing.
         """
         most = options.get("most", MOST_BYTES)
         batch = await find_raw(owners, condition, sort, page, **options)

@@ -37,7 +37,8 @@ class AppUseCases:
     async def create(self, name: str, platform: Platform, description: str | None) -> App:
         """A new app. A repeat with the same idempotency key gives the existing app.
 
-        PermissionDenied: the organisation has as many apps as it may.
+        Raises:
+            PermissionDenied: the organisation has as many apps as it may.
         """
         now, caller = self._clock.now(), current()
         app = App(new_id(), caller.org_id, validate_name(name), platform, now, now, description=description)
@@ -72,7 +73,11 @@ class AppUseCases:
         return ListPage(apps, total), counts
 
     async def get(self, app_id: str) -> App:
-        """The app. NotFound."""
+        """The app.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         return require(await self._store.apps.get(app_id), "App")
 
     async def many(self, app_ids: Sequence[str]) -> Sequence[App]:
@@ -82,7 +87,12 @@ class AppUseCases:
 
     @reports_violations
     async def update(self, app_id: str, changes: AppChanges, expected: Collection[int] = ()) -> App:
-        """The app with the changes; unwritten when nothing differs. NotFound; Aborted: its revision is not expected."""
+        """The app with the changes; unwritten when nothing differs.
+
+        Raises:
+            NotFound: it does not exist.
+            Aborted: its revision is not expected.
+        """
         values = _validate_changes(changes)
         now = self._clock.now()
 
@@ -96,7 +106,12 @@ class AppUseCases:
         return await self._store.change(work, of=app_id)
 
     async def delete(self, app_id: str, expected: Collection[int] = ()) -> None:
-        """Delete the app with its builds, and detach its tests. NotFound; Aborted as in `update`."""
+        """Delete the app with its builds, and detach its tests.
+
+        Raises:
+            NotFound: it does not exist.
+            Aborted: as in `update`.
+        """
         now = self._clock.now()
 
         async def work(change: Change) -> None:
@@ -150,8 +165,10 @@ async def update_app_builds(change: Change, app: App, *, added: int, at: datetim
 async def update_app_attachment(
     change: Change, app: App, before: Attachment | None, after: Attachment, at: datetime
 ) -> App:
-    """Write and announce the attachment, and the app with its counts as they are now. PermissionDenied: the app has as
-    many tests as it may.
+    """Write and announce the attachment, and the app with its counts as they are now.
+
+    Raises:
+        PermissionDenied: the app has as many tests as it may.
     """
     counted = update_test_counts(app, before, after)
     if counted.attached_tests > max(app.attached_tests, ATTACHED_LIMIT):

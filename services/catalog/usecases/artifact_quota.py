@@ -30,7 +30,11 @@ class ArtifactQuota:
 
     @asynccontextmanager
     async def reserve(self, expected: int) -> AsyncIterator["Reservation"]:
-        """A reservation for an upload of about this size (0: unknown) inside the block. PermissionDenied."""
+        """A reservation for an upload of about this size (0: unknown) inside the block.
+
+        Raises:
+            PermissionDenied: the organisation stores as many bytes as it may.
+        """
         reservation = Reservation(self, new_id())
         try:
             await reservation.cover(expected or SMALLEST_BYTES)
@@ -39,13 +43,21 @@ class ArtifactQuota:
             await self._ledger.release(reservation.id)
 
     async def take(self, upload_id: str, size: int) -> float:
-        """Reserve this size for the upload; when to renew it, by the monotonic clock. PermissionDenied."""
+        """Reserve this size for the upload; when to renew it, by the monotonic clock.
+
+        Raises:
+            PermissionDenied: the organisation stores as many bytes as it may.
+        """
         await self._ledger.reserve(upload_id, size)
         await self.check()
         return self._clock.monotonic() + RENEWAL_SECONDS
 
     async def check(self) -> None:
-        """PermissionDenied: with what is reserved, more is stored than may be."""
+        """Check what is stored together with what is reserved.
+
+        Raises:
+            PermissionDenied: with what is reserved, more is stored than may be.
+        """
         artifact_bytes, limit = await self._ledger.sum(), (await self._limits.get()).artifact_bytes
         if limit is not None and artifact_bytes.used > limit:
             raise limit_reached("artifact_bytes", limit, DELETE)
@@ -67,7 +79,11 @@ class Reservation:
         self._renew_at = 0.0
 
     async def cover(self, size: int) -> None:
-        """Make sure that this many bytes are reserved, and that the reservation lasts. PermissionDenied."""
+        """Make sure that this many bytes are reserved, and that the reservation lasts.
+
+        Raises:
+            PermissionDenied: the organisation stores as many bytes as it may.
+        """
         if size <= self._bytes and not self._quota.is_due(self._renew_at):
             return
         if size > self._bytes:

@@ -36,8 +36,10 @@ class AttachmentUseCases:
     async def attach(self, app_id: str, test_id: str, pinned_version: str | None) -> TargetedAttachment:
         """Attach the test to the app, or change its pin; None lets it follow the app.
 
-        NotFound: no such app or test; InvalidArgument: their platforms differ; PermissionDenied: the app has as many
-        tests as it may.
+        Raises:
+            NotFound: no such app or test.
+            InvalidArgument: their platforms differ.
+            PermissionDenied: the app has as many tests as it may.
         """
         pin = validate_version(pinned_version, "pinned_version") if pinned_version is not None else None
         now = self._clock.now()
@@ -56,7 +58,11 @@ class AttachmentUseCases:
         return await self._store.change(work, of=app_id)
 
     async def detach(self, app_id: str, test_id: str) -> None:
-        """End the attachment. NotFound: no such app or test, or not attached."""
+        """End the attachment.
+
+        Raises:
+            NotFound: no such app or test, or not attached.
+        """
         now = self._clock.now()
 
         async def work(change: Change) -> None:
@@ -69,7 +75,11 @@ class AttachmentUseCases:
         await self._store.change(work, of=app_id)
 
     async def list(self, app_id: str, page: Page) -> ListPage[TargetedAttachment]:
-        """A page of the app's attachments, by the tests' names. NotFound: no such app."""
+        """A page of the app's attachments, by the tests' names.
+
+        Raises:
+            NotFound: no such app.
+        """
         app = require(await self._store.apps.get(app_id), "App")
         empty = page.offset >= app.attached_tests
         attachments = () if empty else await self._store.attachments.page(app_id, page)
@@ -84,8 +94,11 @@ class AttachmentUseCases:
 
 
 async def attach_unless_attached(change: Change, app: App, test: Test, now: datetime) -> App:
-    """The app, to which the test is attached from now on; a pin is kept. InvalidValue: their platforms differ;
-    PermissionDenied: the app has as many tests as it may.
+    """The app, to which the test is attached from now on; a pin is kept.
+
+    Raises:
+        InvalidValue: their platforms differ.
+        PermissionDenied: the app has as many tests as it may.
     """
     before = await change.attachments.get(app.id, test.id)
     if before is not None and before.attached:

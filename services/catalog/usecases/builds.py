@@ -46,7 +46,11 @@ class BuildUseCases:
         self._clock = clock
 
     async def list(self, app_id: str, page: Page, filter: BuildFilter = ALL_BUILDS) -> ListPage[Build]:
-        """A page of the app's builds that fit, newest first. NotFound: no such app."""
+        """A page of the app's builds that fit, newest first.
+
+        Raises:
+            NotFound: no such app.
+        """
         app = require(await self._store.apps.get(app_id), "App")
         if filter != ALL_BUILDS:
             total = await self._store.builds.count(app_id, filter)
@@ -55,7 +59,11 @@ class BuildUseCases:
         return ListPage(() if empty else await self._store.builds.page(app_id, page), app.versions_count)
 
     async def get(self, build_id: str) -> Build:
-        """The build. NotFound."""
+        """The build.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         return require(await self._store.builds.get(build_id), "Build")
 
     async def many(self, build_ids: Sequence[str]) -> Sequence[Build]:
@@ -65,8 +73,12 @@ class BuildUseCases:
 
     @reports_violations
     async def update(self, build_id: str, changes: BuildChanges, expected: Collection[int] = ()) -> Build:
-        """The build with the changes. NotFound; AlreadyExists: the app has another build of the new version; Aborted:
-        its revision is not expected.
+        """The build with the changes.
+
+        Raises:
+            NotFound: it does not exist.
+            AlreadyExists: the app has another build of the new version.
+            Aborted: its revision is not expected.
         """
         values = _validate_changes(changes)
         app_id, now = (await self.get(build_id)).app_id, self._clock.now()
@@ -84,8 +96,11 @@ class BuildUseCases:
             raise version_exists(values["version"]) from taken
 
     async def delete(self, build_id: str, expected: Collection[int] = ()) -> None:
-        """Delete the build; pins and pointers to its version stay, and its version may be used again. NotFound; Aborted
-        as in `update`.
+        """Delete the build; pins and pointers to its version stay, and its version may be used again.
+
+        Raises:
+            NotFound: it does not exist.
+            Aborted: as in `update`.
         """
         app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
@@ -105,8 +120,12 @@ class BuildUseCases:
     async def download(
         self, build_id: str, asked: ByteRange | None = None
     ) -> tuple[Build, FilePart, AsyncIterator[bytes]]:
-        """The build, and the part of its artifact that was asked for. NotFound; FailedPrecondition: it is stored
-        elsewhere; InvalidArgument as in `find_part`.
+        """The build, and the part of its artifact that was asked for.
+
+        Raises:
+            NotFound: it does not exist.
+            FailedPrecondition: it is stored elsewhere.
+            InvalidArgument: as in `find_part`.
         """
         build = await self.get(build_id)
         if build.sha256 is None:

@@ -26,14 +26,23 @@ R = TypeVar("R", bound=Revised)
 
 
 def require(entity: T | None, name: str) -> T:
-    """The entity; NotFound if it is unknown, deleted, or another organisation's: they look the same."""
+    """The entity.
+
+    Raises:
+        NotFound: it is unknown, deleted, or another organisation's: they look the same.
+    """
     if entity is None:
         raise NotFound(f"{name} not found")
     return entity
 
 
 def require_revision(entity: R | None, name: str, expected: Collection[int]) -> R:
-    """The entity; NotFound as in `require`; Aborted unless its revision is one of those expected, none: any."""
+    """The entity.
+
+    Raises:
+        NotFound: as in `require`.
+        Aborted: unless its revision is one of those expected, none: any.
+    """
     found = require(entity, name)
     if expected and found.revision not in expected:
         message = f"The {name.lower()} has been changed: read it again, and send the change with its new ETag"
@@ -63,7 +72,11 @@ def invalid_argument(refusals: list[InvalidValue]) -> InvalidArgument:
 def validate_environment(
     values: Mapping[str, object] | None, field: str, stored: Environment = NO_ENVIRONMENT
 ) -> Environment:
-    """The variables, see `check_environment`. InvalidArgument lists all violations."""
+    """The variables, see `check_environment`.
+
+    Raises:
+        InvalidArgument: they cannot be used; it lists all violations.
+    """
     try:
         return check_environment(values or {}, field, stored)
     except InvalidEnvironment as error:
@@ -71,7 +84,11 @@ def validate_environment(
 
 
 def validate_link(url: str, field: str) -> str:
-    """The URL; InvalidValue for a scheme that must not become a link. Whether it can be opened is checked in a run."""
+    """The URL. Whether it can be opened is checked in a run.
+
+    Raises:
+        InvalidValue: for a scheme that must not become a link.
+    """
     try:
         check_scheme(url)
     except AddressRefused as error:

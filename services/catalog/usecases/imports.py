@@ -102,10 +102,14 @@ class ImportUseCases:
     async def run(self, new: NewImport, chunks: AsyncIterator[bytes]) -> ImportReport:
         """Import the workspace in the bytes of a zip archive.
 
-        Flows with problems are refused and do not stop the others. NotFound: no such app; InvalidArgument: the archive
-        or its configuration is not accepted; Aborted: another import of the workspace was faster; PermissionDenied: the
-        organisation has as many tests or stores as many bytes, or the app has as many tests, as it may, and nothing is
-        changed.
+        Flows with problems are refused and do not stop the others.
+
+        Raises:
+            NotFound: no such app.
+            InvalidArgument: the archive or its configuration is not accepted.
+            Aborted: another import of the workspace was faster.
+            PermissionDenied: the organisation has as many tests or stores as many bytes, or the app has as many tests,
+                as it may, and nothing is changed.
         """
         if new.app_id is not None:
             require(await self._store.apps.get(new.app_id), "App")

@@ -49,9 +49,11 @@ class KeyUseCases:
     async def create(self, name: str, scopes: Sequence[Scope], expires_at: datetime | None) -> IssuedKey:
         """A new key that may do no more than its caller, and no longer; no scopes mean the caller's.
 
-        InvalidArgument: it would have expired already, or outlive the key of the caller; PermissionDenied: the caller
-        lacks one of the scopes, or there are as many keys as allowed. Every process may exceed that by the keys that
-        others create in the same moment.
+        Every process may exceed that by the keys that others create in the same moment.
+
+        Raises:
+            InvalidArgument: it would have expired already, or outlive the key of the caller.
+            PermissionDenied: the caller lacks one of the scopes, or there are as many keys as allowed.
         """
         now, offered = self._clock.now(), new_secret()
         if expires_at is not None and expires_at <= now:
@@ -87,7 +89,11 @@ class KeyUseCases:
         return ListPage(await self._store.keys.page(page), await self._store.keys.count())
 
     async def current(self) -> ApiKey:
-        """The key with which the call is made. FailedPrecondition: it is made without one."""
+        """The key with which the call is made.
+
+        Raises:
+            FailedPrecondition: it is made without one.
+        """
         subject = current().subject
         key = await self._store.keys.get(subject) if subject else None
         if key is None:
@@ -95,7 +101,11 @@ class KeyUseCases:
         return key
 
     async def delete(self, key_id: str) -> None:
-        """End a key. NotFound."""
+        """End a key.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         now = self._clock.now()
 
         async def work(change: Change) -> None:
@@ -107,9 +117,13 @@ class KeyUseCases:
         await self._store.change(work)
 
     async def verify(self, value: str) -> ApiKey:
-        """Whose key it is. Unauthenticated: INVALID_API_KEY, or API_KEY_EXPIRED to a holder of the right secret.
+        """Whose key it is.
 
         A malformed key is refused without a database lookup.
+
+        Raises:
+            Unauthenticated: it is invalid (INVALID_API_KEY), or has expired (API_KEY_EXPIRED, only to a holder of the
+                right secret).
         """
         offered, now = parse_key(value), self._clock.now()
         key = await self._ring.find(offered.lookup) if offered else None

@@ -42,6 +42,10 @@ class LimitUseCases:
         return await self._limits.get()
 
     async def set(self, limits: OrganisationLimits) -> OrganisationLimits:
-        """Replace the limits that were set. NotFound: no such organisation."""
+        """Replace the limits that were set.
+
+        Raises:
+            NotFound: no such organisation.
+        """
         await self._limits.set(limits)
         return limits

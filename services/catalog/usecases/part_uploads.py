@@ -56,8 +56,13 @@ class PartUploadUseCases:
 
     @reports_violations
     async def start(self, app_id: str, sha256: str, size: int) -> PartUpload:
-        """The upload of the file, which may be under way. NotFound: no such app; InvalidArgument: it is too large;
-        PermissionDenied: the organisation has as many builds, stores as many bytes, or has as many uploads, as it may.
+        """The upload of the file, which may be under way.
+
+        Raises:
+            NotFound: no such app.
+            InvalidArgument: it is too large.
+            PermissionDenied: the organisation has as many builds, stores as many bytes, or has as many uploads, as it
+                may.
         """
         require(await self._store.apps.get(app_id), "App")
         if size > self._max_bytes:
@@ -108,13 +113,20 @@ class PartUploadUseCases:
         await self._quota.check()
 
     async def get(self, upload_id: str) -> PartUpload:
-        """The upload. NotFound, also when it is completed."""
+        """The upload.
+
+        Raises:
+            NotFound: it does not exist, or is completed.
+        """
         return require(await self._store.part_uploads.get(upload_id), "Upload")
 
     @reports_violations
     async def put_part(self, upload_id: str, number: int, sha256: str, arrive: Arrive) -> PartUpload:
-        """The upload with this part. NotFound, also when the upload ends meanwhile; InvalidArgument: the part has
-        another size or SHA-256; errors of `arrive`.
+        """The upload with this part.
+
+        Raises:
+            NotFound: the upload does not exist, or ends meanwhile.
+            InvalidArgument: the part has another size or SHA-256. And the errors of `arrive`.
         """
         upload = await self.get(upload_id)
         if not 1 <= number <= upload.count:
@@ -145,8 +157,12 @@ class PartUploadUseCases:
     async def complete(self, upload_id: str, new: NewBuild) -> Build:
         """The build of the upload, once: repeated, the same build.
 
-        NotFound; FailedPrecondition: parts are missing; AlreadyExists: it is a build of another version; the errors of
-        `UploadUseCases.assemble`. The upload ends if its file can never become a build.
+        The upload ends if its file can never become a build.
+
+        Raises:
+            NotFound: it does not exist.
+            FailedPrecondition: parts are missing.
+            AlreadyExists: it is a build of another version. And the errors of `UploadUseCases.assemble`.
         """
         if (made := await self._made(upload_id, new)) is not None:
             return made
@@ -176,7 +192,11 @@ class PartUploadUseCases:
         return made
 
     async def delete(self, upload_id: str) -> None:
-        """End the upload. NotFound."""
+        """End the upload.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         await self._end(await self.get(upload_id))
 
     async def _content(self, upload: PartUpload) -> AsyncIterator[bytes]:

@@ -23,9 +23,12 @@ class QuarantineUseCases:
     async def begin(
         self, test_id: str, reason: str, until: datetime | None, expected: Collection[int] = ()
     ) -> AttachedTest:
-        """The test in quarantine until then (None: for the usual time), set by the caller. NotFound.
+        """The test in quarantine until then (None: for the usual time), set by the caller.
 
-        InvalidArgument: no reason, or an end that is past or too far away. Aborted: the revision is not expected.
+        Raises:
+            NotFound: it does not exist.
+            InvalidArgument: no reason, or an end that is past or too far away.
+            Aborted: the revision is not expected.
         """
         now = self._clock.now()
 
@@ -38,7 +41,12 @@ class QuarantineUseCases:
         return test
 
     async def end(self, test_id: str, expected: Collection[int] = ()) -> None:
-        """End the quarantine; does nothing if there is none or it has expired. NotFound; Aborted as in `begin`."""
+        """End the quarantine; does nothing if there is none or it has expired.
+
+        Raises:
+            NotFound: it does not exist.
+            Aborted: as in `begin`.
+        """
         now = self._clock.now()
 
         async def work(change: Change) -> None:

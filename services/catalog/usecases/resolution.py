@@ -77,8 +77,10 @@ class ResolutionUseCases:
     async def of_workflow(self, start: WorkflowStart, *, most_bytes: int = PLAN_BYTES) -> Resolved:
         """The runs of a workflow.
 
-        NotFound; InvalidArgument: an unknown app or version is requested, no test, none in the shard (EMPTY_SHARD), or
-        (TOO_LARGE) larger tests.
+        Raises:
+            NotFound: it does not exist.
+            InvalidArgument: an unknown app or version is requested, no test, none in the shard (EMPTY_SHARD), or
+                the tests are larger (TOO_LARGE).
         """
         workflow = require(await self._store.workflows.get(start.workflow_id), "Workflow")
         selection, candidates = await self._gathered({workflow.id: workflow}, [start], most_bytes)
@@ -87,7 +89,8 @@ class ResolutionUseCases:
     async def of_workflows(self, starts: Sequence[WorkflowStart], *, most_bytes: int) -> list[Resolved | None]:
         """The runs of each start, None where `of_workflow` says why there are none.
 
-        InvalidArgument: (TOO_LARGE) all tests together are larger.
+        Raises:
+            InvalidArgument: all tests together are larger (TOO_LARGE).
         """
         found = await self._store.workflows.many({start.workflow_id for start in starts})
         workflows = {workflow.id: workflow for workflow in found}
@@ -113,8 +116,10 @@ class ResolutionUseCases:
     ) -> Resolved:
         """The runs of several tests.
 
-        InvalidArgument: a test or version is unknown, a test is named twice, an unknown app or build is requested, no
-        test is in the shard (EMPTY_SHARD) or for the platform that the request names, or (TOO_LARGE) larger tests.
+        Raises:
+            InvalidArgument: a test or version is unknown, a test is named twice, an unknown app or build is requested,
+                no test is in the shard (EMPTY_SHARD) or for the platform that the request names, or the tests are
+                larger (TOO_LARGE).
         """
         positions = _positions(wanted)
         chosen = in_shard(list(positions), shard)
@@ -147,7 +152,12 @@ class ResolutionUseCases:
 
     @reports_violations
     async def of_test(self, test_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
-        """The runs of one test. NotFound; InvalidArgument: an unknown app or version is requested."""
+        """The runs of one test.
+
+        Raises:
+            NotFound: it does not exist.
+            InvalidArgument: an unknown app or version is requested.
+        """
         test, attachments = await asyncio.gather(
             self._store.tests.get(test_id), self._store.attachments.of_tests([test_id])
         )
@@ -211,7 +221,11 @@ def _planned(
 
 
 def in_shard(test_ids: Sequence[str], shard: Shard | None) -> list[str]:
-    """Those of the tests that are in the shard. InvalidArgument (EMPTY_SHARD): none is."""
+    """Those of the tests that are in the shard.
+
+    Raises:
+        InvalidArgument: none is (EMPTY_SHARD).
+    """
     mine = [test_id for test_id in test_ids if shard is None or shard.contains(test_id)]
     if shard is not None and not mine:
         message = f"Shard {shard.index} of {shard.count} has none of the {len(test_ids)} tests: there is nothing to run"

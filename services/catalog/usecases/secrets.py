@@ -43,10 +43,14 @@ class SecretUseCases:
 
     @reports_violations
     async def put(self, name: str, value: str) -> Secret:
-        """A new or changed secret. InvalidArgument; PermissionDenied: there are as many as allowed;
-        FailedPrecondition: there is no key.
+        """A new or changed secret.
 
         Processes may exceed the limit by the secrets that others create in the same moment.
+
+        Raises:
+            InvalidArgument: a value is not valid.
+            PermissionDenied: there are as many as allowed.
+            FailedPrecondition: there is no key.
         """
         _validate(name, value)
         org_id = current().org_id
@@ -62,13 +66,21 @@ class SecretUseCases:
         return ListPage(await self._secrets.page(page), await self._secrets.count())
 
     async def delete(self, name: str) -> None:
-        """NotFound."""
+        """Delete the secret.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         if not await self._secrets.named([name]):
             raise NotFound("Secret not found")
         await self._secrets.delete(name)
 
     async def values(self, names: Collection[str]) -> Mapping[str, str]:
-        """The values of those that exist. FailedPrecondition: one cannot be decrypted."""
+        """The values of those that exist.
+
+        Raises:
+            FailedPrecondition: one cannot be decrypted.
+        """
         secrets = await self._secrets.named(names)
         return {secret.name: self._cipher.decrypt(secret.value, secret.org_id, secret.name) for secret in secrets}
 

@@ -56,8 +56,10 @@ class SessionUseCases:
         self._clock = clock
 
     async def begin(self, key: str) -> IssuedSession:
-        """A new session with this key; the oldest beyond as many as a key may have end. Unauthenticated: see
-        `KeyUseCases.verify`.
+        """A new session with this key; the oldest beyond as many as a key may have end.
+
+        Raises:
+            Unauthenticated: see `KeyUseCases.verify`.
         """
         holder, now, offered = await self._keys.verify(key), self._clock.now(), new_secret()
         session = Session(
@@ -82,7 +84,11 @@ class SessionUseCases:
         return IssuedSession(SignedIn(session, holder), format_key(offered, SESSION_PREFIX))
 
     async def verify(self, token: str) -> SignedIn:
-        """The session of a token. Unauthenticated (INVALID_SESSION): there is none, or it or its key has ended."""
+        """The session of a token.
+
+        Raises:
+            Unauthenticated: there is none, or it or its key has ended (INVALID_SESSION).
+        """
         session, now = await self._find(token), self._clock.now()
         key = await self._ring.get(session.api_key_id) if session else None
         if session is None or key is None or (signed_in := SignedIn(session, key)).expires_at <= now:

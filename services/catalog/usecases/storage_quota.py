@@ -30,7 +30,11 @@ class StorageCounter(Protocol):
     """Counts what a transaction adds."""
 
     async def add(self, change: Change, added: Counts) -> None:
-        """Count it within the transaction. PermissionDenied: it is beyond a limit."""
+        """Count it within the transaction.
+
+        Raises:
+            PermissionDenied: it is beyond a limit.
+        """
 
 
 class StorageQuota:
@@ -41,9 +45,12 @@ class StorageQuota:
         self._clock = clock
 
     async def add(self, change: Change, added: Counts) -> None:
-        """Count what the transaction adds. PermissionDenied: it is beyond a limit.
+        """Count what the transaction adds.
 
         Near a limit transactions are counted one after the other.
+
+        Raises:
+            PermissionDenied: it is beyond a limit.
         """
         used, limits = await change.counters.with_reserved(), await self._limits.get()
         if name := _exceeded(limits, used, added):
@@ -51,7 +58,11 @@ class StorageQuota:
         await change.counters.add(added, alone=_exceeded(limits, used, added, times=EXACT_WITHIN) is not None)
 
     async def check(self, store: Store, added: Counts) -> None:
-        """PermissionDenied: `add` would refuse it, too. For what takes long before it is added."""
+        """Ask before work that takes long whether what it adds has room.
+
+        Raises:
+            PermissionDenied: `add` would refuse it, too.
+        """
         limits = await self._limits.get()
         if name := _exceeded(limits, await store.counters.get(), added):
             raise _refusal(name, limits)
@@ -63,7 +74,9 @@ class StorageQuota:
         """Reserve room for what several transactions add inside the block; the counter for them refuses nothing.
 
         They add at most `most`. If there is no room for that, `exact` is asked for how much it really is.
-        PermissionDenied: it is beyond a limit.
+
+        Raises:
+            PermissionDenied: it is beyond a limit.
         """
         reservation = _Reservation(random_id(), self._clock)
         limits = await self._limits.get()

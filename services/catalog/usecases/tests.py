@@ -75,7 +75,8 @@ class TestUseCases:
     async def create(self, new: NewTest) -> AttachedTest:
         """A new test. A repeat with the same idempotency key gives the existing test.
 
-        PermissionDenied: the organisation has as many tests, or bytes of their steps, as it may.
+        Raises:
+            PermissionDenied: the organisation has as many tests, or bytes of their steps, as it may.
         """
         new, notices = await self._prepare(new)
         now, caller = self._clock.now(), current()
@@ -127,7 +128,11 @@ class TestUseCases:
         return ListPage(await self._with_attachments(tests), total)
 
     async def get(self, test_id: str) -> AttachedTest:
-        """The test. NotFound."""
+        """The test.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         [test] = await self._with_attachments([await self._test(test_id)])
         return test
 
@@ -137,14 +142,22 @@ class TestUseCases:
         return await self._with_attachments([found[test_id] for test_id in test_ids if test_id in found])
 
     async def versions(self, test_id: str, page: Page, *, with_steps: bool = False) -> ListPage[TestVersion]:
-        """A page of the versions of the test's steps, newest first. NotFound."""
+        """A page of the versions of the test's steps, newest first.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         test = await self._test(test_id)
         return ListPage(await self._store.tests.versions(test_id, page, with_steps=with_steps), test.version_number)
 
     @reports_violations
     async def update(self, test_id: str, changes: TestChanges, expected: Collection[int] = ()) -> AttachedTest:
-        """The test with the changes; other steps are a new version of them. NotFound; Aborted: its revision is not
-        expected; PermissionDenied: the organisation has as many bytes of steps as it may.
+        """The test with the changes; other steps are a new version of them.
+
+        Raises:
+            NotFound: it does not exist.
+            Aborted: its revision is not expected.
+            PermissionDenied: the organisation has as many bytes of steps as it may.
         """
         values, notices = await self._validate(changes)
         now = self._clock.now()
@@ -159,7 +172,12 @@ class TestUseCases:
         return replace(test, notices=notices)
 
     async def delete(self, test_id: str, expected: Collection[int] = ()) -> None:
-        """Delete the test, detach it from its apps, take it out of its workflows. NotFound; Aborted as in `update`."""
+        """Delete the test, detach it from its apps, take it out of its workflows.
+
+        Raises:
+            NotFound: it does not exist.
+            Aborted: as in `update`.
+        """
         now = self._clock.now()
 
         async def work(change: Change) -> None:
@@ -265,7 +283,11 @@ def _refuse_missing(new: NewTest) -> None:
 
 
 async def add_test(change: Change, test: Test, counter: StorageCounter) -> None:
-    """Store, count and announce a new test. PermissionDenied as in `StorageCounter.add`."""
+    """Store, count and announce a new test.
+
+    Raises:
+        PermissionDenied: as in `StorageCounter.add`.
+    """
     size = await _add_version(change, test, test.created_at)
     await change.tests.add(test)
     await counter.add(change, Counts(tests=1, test_bytes=size))
@@ -273,8 +295,11 @@ async def add_test(change: Change, test: Test, counter: StorageCounter) -> None:
 
 
 async def apply_change(change: Change, before: Test, after: Test, now: datetime, counter: StorageCounter) -> Test:
-    """Store and announce the changed test; other steps or files are a new version, which is counted. InvalidValue: its
-    platform; PermissionDenied as in `StorageCounter.add`.
+    """Store and announce the changed test; other steps or files are a new version, which is counted.
+
+    Raises:
+        InvalidValue: the platform differs.
+        PermissionDenied: as in `StorageCounter.add`.
     """
     if after.platform != before.platform:
         await _check_platform(change, after)

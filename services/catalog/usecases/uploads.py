@@ -95,8 +95,12 @@ class UploadUseCases:
 
     @reports_violations
     async def refer(self, new: NewBuild) -> Build:
-        """A build whose artifact is stored elsewhere; the URL is never fetched. NotFound; AlreadyExists;
-        PermissionDenied: the organisation has as many builds as it may.
+        """A build whose artifact is stored elsewhere; the URL is never fetched.
+
+        Raises:
+            NotFound: there is no such app.
+            AlreadyExists: the app has this version.
+            PermissionDenied: the organisation has as many builds as it may.
         """
         if new.artifact_url is not None:
             validate_link(new.artifact_url, "artifact_url")
@@ -107,9 +111,14 @@ class UploadUseCases:
         """A build of a file that arrives; an upload that is cut leaves nothing.
 
         `new` is what the client has said at the start; `final` gives the description that counts, when the file is
-        there. NotFound: no such app; AlreadyExists: it has the version; InvalidArgument: no version was sent or
-        found, or the file is empty, too large or not a plausible app; PermissionDenied: the organisation has as many
-        builds, or stores as many bytes, as it may; Unavailable: the spool is full.
+        there.
+
+        Raises:
+            NotFound: no such app.
+            AlreadyExists: it has the version.
+            InvalidArgument: no version was sent or found, or the file is empty, too large or not a plausible app.
+            PermissionDenied: the organisation has as many builds, or stores as many bytes, as it may.
+            Unavailable: the spool is full.
         """
         new = _validate(new)
         app = await self._check_room(new.app_id, new.version)
@@ -133,8 +142,10 @@ class UploadUseCases:
 
     @reports_violations
     async def assemble(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> Build:
-        """A build from the bytes of an upload in parts, which ends with it. The errors of `upload`; InvalidArgument:
-        it is not the announced file.
+        """A build from the bytes of an upload in parts, which ends with it. The errors of `upload`.
+
+        Raises:
+            InvalidArgument: it is not the announced file.
         """
         new = _validate(new)
         app = await self._check_room(new.app_id, new.version)
@@ -146,7 +157,11 @@ class UploadUseCases:
                 return await self._store_build(app, new, file, partial(self._objects.put_file, path=file.path))
 
     async def check_count(self) -> None:
-        """PermissionDenied: the organisation has as many builds as it may."""
+        """Check that the organisation may have one more build.
+
+        Raises:
+            PermissionDenied: the organisation has as many builds as it may.
+        """
         await self._storage.check(self._store, Counts(builds=1))
 
     async def _store_build(

@@ -56,8 +56,9 @@ class WorkflowUseCases:
     async def create(self, new: NewWorkflow) -> Workflow:
         """A new workflow. A repeat with the same idempotency key gives the existing workflow.
 
-        InvalidArgument: an unknown test or app; the violation names its position. PermissionDenied: a model that is not
-        allowed, or the organisation has as many workflows as it may.
+        Raises:
+            InvalidArgument: an unknown test or app; the violation names its position.
+            PermissionDenied: a model that is not allowed, or the organisation has as many workflows as it may.
         """
         await self._check_models(new.run_config)
         now, caller = self._clock.now(), current()
@@ -100,13 +101,22 @@ class WorkflowUseCases:
         return ListPage(await self._store.workflows.page(pattern, page), total)
 
     async def get(self, workflow_id: str) -> Workflow:
-        """The workflow. NotFound."""
+        """The workflow.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         return require(await self._store.workflows.get(workflow_id), "Workflow")
 
     @reports_violations
     async def update(self, workflow_id: str, changes: WorkflowChanges, expected: Collection[int] = ()) -> Workflow:
-        """The workflow with the changes. NotFound; InvalidArgument and PermissionDenied as in `create`; Aborted: its
-        revision is not expected.
+        """The workflow with the changes.
+
+        Raises:
+            NotFound: it does not exist.
+            InvalidArgument: as in `create`.
+            PermissionDenied: as in `create`.
+            Aborted: its revision is not expected.
         """
         values = _validate_changes(changes)
         await self._check_models(values.get("run_config"))
@@ -133,7 +143,12 @@ class WorkflowUseCases:
             check_models((await self._limits.get()).allowed_models, named.values())
 
     async def delete(self, workflow_id: str, expected: Collection[int] = ()) -> None:
-        """Delete the workflow. NotFound; Aborted as in `update`."""
+        """Delete the workflow.
+
+        Raises:
+            NotFound: it does not exist.
+            Aborted: as in `update`.
+        """
         now = self._clock.now()
 
         async def work(change: Change) -> None:

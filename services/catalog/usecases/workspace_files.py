@@ -32,7 +32,8 @@ class WorkspaceFileStore:
     async def keep(self, workspace: str, archive: Path, flows: Sequence[FoundFlow]) -> AsyncIterator[None]:
         """Store the files of flows that no test of the workspace has; their bytes are reserved inside the block.
 
-        PermissionDenied: the organisation stores as many bytes as it may.
+        Raises:
+            PermissionDenied: the organisation stores as many bytes as it may.
         """
         new = await self._new_files(workspace, flows)
         if not new:
@@ -46,7 +47,11 @@ class WorkspaceFileStore:
             yield
 
     def read(self, sha256: str) -> AsyncIterator[bytes]:
-        """The content of a file of the caller's organisation. NotFound."""
+        """The content of a file of the caller's organisation.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         return self._objects.get_stream(artifact_key(current().org_id, sha256))
 
     async def _new_files(self, workspace: str, flows: Sequence[FoundFlow]) -> Sequence[MediaFile]:

@@ -23,7 +23,11 @@ SILENCE_SECONDS = 10.0
 
 
 async def find_topics(consumer: AIOKafkaConsumer, wanted: Collection[str]) -> list[str]:
-    """The `.dlq` topics of the `wanted` topics, or else of the broker. LookupError names those that do not exist."""
+    """The `.dlq` topics of the `wanted` topics, or else of the broker.
+
+    Raises:
+        LookupError: some do not exist; it names them.
+    """
     existing = {name for name in await consumer.topics() if name.endswith(DEAD_LETTERS)}
     named = {name.removesuffix(DEAD_LETTERS) + DEAD_LETTERS for name in wanted} or existing
     if missing := named - existing:

@@ -38,7 +38,11 @@ def is_claimable(run: Run, now: datetime) -> bool:
 
 
 def claim(run: Run, worker: str, now: datetime, limits: RunLimits) -> Run:
-    """Give the run to a worker, which starts its next attempt. Raises NotClaimable."""
+    """Give the run to a worker, which starts its next attempt.
+
+    Raises:
+        NotClaimable: the run is leased, not released, or has ended.
+    """
     if not is_claimable(run, now):
         raise NotClaimable(run.id)
     mode = next_mode(run) or AttemptMode.USUAL
@@ -57,13 +61,21 @@ def claim(run: Run, worker: str, now: datetime, limits: RunLimits) -> Run:
 
 
 def finish(run: Run, token: int, result: AttemptResult, now: datetime, limits: RunLimits) -> Run:
-    """Close the current attempt, and end the run unless it is to be attempted again. Raises Fenced."""
+    """Close the current attempt, and end the run unless it is to be attempted again.
+
+    Raises:
+        Fenced: the run belongs to another worker, or has ended.
+    """
     check_token(run, token)
     return _close(run, result, now, limits)
 
 
 def hand_back(run: Run, token: int, now: datetime) -> Run:
-    """Release the run without a result: it can be claimed at once, and the attempt does not count. Raises Fenced."""
+    """Release the run without a result: it can be claimed at once, and the attempt does not count.
+
+    Raises:
+        Fenced: the run belongs to another worker, or has ended.
+    """
     check_token(run, token)
     run = _orphan_session(run, now)
     if run.cancel_requested_at is not None:
@@ -103,7 +115,11 @@ def expire(run: Run, now: datetime, limits: RunLimits, fleet: Fleet | None = Non
 
 
 def check_token(run: Run, token: int) -> None:
-    """Raises Fenced when the token is not that of the current lease."""
+    """Check the token of a write.
+
+    Raises:
+        Fenced: the token is not that of the current lease.
+    """
     if run.lease is None or run.fencing_token != token:
         raise Fenced(run.id)
 
@@ -207,7 +223,11 @@ def ask_question(run: Run, token: int, prompt: QuestionPrompt, patience: timedel
 
 
 def answer_question(run: Run, question_id: str | None, text: str, now: datetime) -> Run:
-    """Answer the question with this id, or the open one when the id is None. Raises QuestionNotOpen."""
+    """Answer the question with this id, or the open one when the id is None.
+
+    Raises:
+        QuestionNotOpen: there is no such question, or it is closed.
+    """
     question = run.question
     if question is not None and question_id is not None and question.prompt.id != question_id:
         raise QuestionNotOpen("OTHER_QUESTION", "This question is not open any more: it may have been answered already")

@@ -32,7 +32,11 @@ class PoolFileError(DocumentError):
 def load_pools(path: Path | None, addresses: Sequence[str] = (), *, simulated: bool = False) -> tuple[Pool, ...]:
     """The pools of a YAML file; without one DEFAULT_POOLS if devices may be `simulated`, else none.
 
-    `addresses` are allowed on all pools, in addition to those that a pool allows. Raise PoolFileError or OSError.
+    `addresses` are allowed on all pools, in addition to those that a pool allows.
+
+    Raises:
+        PoolFileError: the file is wrong.
+        OSError: it cannot be read.
     """
     if path is None:
         return DEFAULT_POOLS if simulated else ()
@@ -45,7 +49,11 @@ def load_pools(path: Path | None, addresses: Sequence[str] = (), *, simulated: b
 
 
 def read_pools(text: str, addresses: Sequence[str] = (), *, simulated: bool = False) -> tuple[Pool, ...]:
-    """The pools of a YAML text: `pools:` with a list, empty where there are no devices. Raise DocumentError."""
+    """The pools of a YAML text: `pools:` with a list, empty where there are no devices.
+
+    Raises:
+        DocumentError: for the first problem in the document.
+    """
     entries = read_yaml(text, "").fields(("pools",), required=("pools",))
     pools = tuple(_pool(node, addresses, simulated=simulated) for node in entries["pools"].items())
     names = Counter(pool.name for pool in pools)
@@ -198,7 +206,11 @@ _RESERVED = {
 
 
 def read_capabilities(node: Node) -> Mapping[str, Json]:
-    """The capabilities as JSON. Raise DocumentError for a name without vendor prefix, and for reserved ones."""
+    """The capabilities as JSON.
+
+    Raises:
+        DocumentError: for a name without vendor prefix, and for reserved ones.
+    """
     for name, value in node.mapping().items():
         _check_name(name, value)
     return {name: _json(value) for name, value in node.mapping().items()}

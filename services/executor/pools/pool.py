@@ -54,7 +54,11 @@ class FileServing(Protocol):
 
 
 async def app_location(build: Build, hub: HubTarget, files: FileServing | None, held: ExitStack) -> str | None:
-    """The path or URL of the app for the hub, valid while `held` is open. Raise DeviceFailure."""
+    """The path or URL of the app for the hub, valid while `held` is open.
+
+    Raises:
+        DeviceFailure: the artifact cannot be read, or stored for the hub.
+    """
     if build.static_url is not None or hub.opens_browsers:
         return None
     if build.file is None:

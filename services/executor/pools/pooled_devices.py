@@ -42,7 +42,11 @@ class Hubs(Protocol):
     async def open_device(
         self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
     ) -> Device:
-        """A device with a new session. Raise DeviceFailure; then no session is left behind."""
+        """A device with a new session.
+
+        Raises:
+            DeviceFailure: then no session is left behind.
+        """
 
     async def is_ready(self, url: str) -> bool:
         """Whether the hub answers in time and accepts sessions; never raises."""
@@ -94,7 +98,12 @@ class PooledDevices:
         files: FileServing | None = None,
         leases: SlotLeases | None = None,
     ) -> "PooledDevices":
-        """The pools of `load_pools`. Raise PoolFileError or OSError."""
+        """The pools of `load_pools`.
+
+        Raises:
+            PoolFileError: the file is wrong.
+            OSError: it cannot be read.
+        """
         return cls(load_pools(path, addresses, simulated=simulated), hubs=hubs, files=files, leases=leases)
 
     @property

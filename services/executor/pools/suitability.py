@@ -9,7 +9,11 @@ from services.executor.pools.pool import Pool
 
 
 def suitable_pools(pools: Sequence[Pool], platform: str, build: Build) -> list[Pool]:
-    """The pools that can run the build: browsers run only web builds, which prefer them. Raise DeviceFailure."""
+    """The pools that can run the build: browsers run only web builds, which prefer them.
+
+    Raises:
+        DeviceFailure: there is none.
+    """
     pools = [pool for pool in pools if pool.accepts(build.org_id)]
     if not pools:
         raise DeviceFailure(Category.CONFIG_INVALID, f"no device pool for {platform} is configured")

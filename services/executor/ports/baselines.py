@@ -19,14 +19,25 @@ class TestKey:
 
 
 class Baselines(Protocol):
-    """The baselines of all tests, by the keys of `baseline_key`. Each method may raise Unavailable."""
+    """The baselines of all tests, by the keys of `baseline_key`.
+
+    Raises:
+        Unavailable: by every method, if the storage does not answer.
+    """
 
     async def load(self, test: TestKey, key: str) -> bytes | None:
-        """The picture. Raises TimeoutError."""
+        """The picture.
+
+        Raises:
+            TimeoutError: the store does not answer in time.
+        """
 
     async def save(self, test: TestKey, key: str, picture: bytes, most_bytes: int | None) -> Baseline:
-        """Replaces an earlier one. ResourceExhausted: the test has too many; PermissionDenied: those of the
-        organisation would have more than `most_bytes`.
+        """Replaces an earlier one.
+
+        Raises:
+            ResourceExhausted: the test has too many.
+            PermissionDenied: those of the organisation would have more than `most_bytes`.
         """
 
     async def of_test(self, test: TestKey) -> Sequence[Baseline]:
@@ -36,7 +47,11 @@ class Baselines(Protocol):
         """The baseline without its picture."""
 
     def read(self, baseline: Baseline, part: FilePart) -> AsyncIterator[bytes]:
-        """A part of the picture in chunks. NotFound: it was replaced or deleted."""
+        """A part of the picture in chunks.
+
+        Raises:
+            NotFound: it was replaced or deleted.
+        """
 
     async def delete(self, test: TestKey, key: str) -> bool:
         """Whether there was one."""
@@ -59,4 +74,8 @@ class ExistingTests(Protocol):
     """What the catalog knows."""
 
     async def existing_tests(self, org_id: str, test_ids: Collection[str]) -> Collection[str]:
-        """Those of at most 500 tests that are not deleted. Unavailable."""
+        """Those of at most 500 tests that are not deleted.
+
+        Raises:
+            Unavailable: the catalog does not answer.
+        """

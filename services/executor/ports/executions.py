@@ -38,7 +38,11 @@ class PageRequest:
 
 
 class Executions(Protocol):
-    """The executions of the caller's organisation; those of others raise NotFound, like unknown ones."""
+    """The executions of the caller's organisation.
+
+    Raises:
+        NotFound: by every method, for unknown ones and those of others.
+    """
 
     async def now(self) -> datetime:
         """The clock that all times of executions refer to."""
@@ -77,7 +81,11 @@ class Executions(Protocol):
         """
 
     async def cancel(self, execution_id: str) -> Execution:
-        """Request cancellation. FailedPrecondition when the execution has ended."""
+        """Request cancellation.
+
+        Raises:
+            FailedPrecondition: the execution has ended.
+        """
 
     async def get(self, execution_id: str) -> Execution: ...
 
@@ -97,7 +105,11 @@ class Executions(Protocol):
         """One run with its steps."""
 
     async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
-        """Answer the run's question and return the updated run with steps. FailedPrecondition when it asks nothing."""
+        """Answer the run's question and return the updated run with steps.
+
+        Raises:
+            FailedPrecondition: it asks nothing.
+        """
 
     async def log(self, execution_id: str, after: int, limit: int) -> list[Event]:
         """The execution's events with a sequence number above `after`, in order."""
@@ -128,9 +140,15 @@ class Catalog(Protocol):
         override_build_config: bool,
         large: bool = False,
     ) -> ResolvedRuns:
-        """The runs that a start comprises. PlanTooLarge, unless it may be `large`.
+        """The runs that a start comprises.
 
-        NotFound, InvalidArgument, ResourceExhausted, Unavailable, DeadlineExceeded.
+        Raises:
+            PlanTooLarge: unless it may be `large`.
+            NotFound: there is no such workflow or test.
+            InvalidArgument: a value is not valid.
+            ResourceExhausted: the catalog refuses more calls.
+            Unavailable: the catalog does not answer.
+            DeadlineExceeded: the catalog does not answer in time.
         """
 
     async def organisation_limits(self) -> OrganisationLimits:

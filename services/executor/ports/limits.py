@@ -16,7 +16,11 @@ class ConfirmedLimits(Protocol):
     """The limits of any organisation, for what cannot be undone."""
 
     async def confirmed_limits(self, org_id: str) -> OrganisationLimits:
-        """The limits as they are now. Unavailable while that cannot be found out."""
+        """The limits as they are now.
+
+        Raises:
+            Unavailable: while that cannot be found out.
+        """
 
 
 class EvidenceBytes(Protocol):
@@ -30,7 +34,11 @@ class ModelUsageLedger(Protocol):
     """What organisations have used of language models, shared by all workers."""
 
     async def take(self, account: ModelDay, wanted: ModelUse, limits: OrganisationLimits) -> ModelUse:
-        """Add what is wanted to the account, as far as the limits allow; what was added. Unavailable."""
+        """Add what is wanted to the account, as far as the limits allow; what was added.
+
+        Raises:
+            Unavailable: the account cannot be read.
+        """
 
     async def give_back(self, account: ModelDay, unused: ModelUse) -> None:
         """Subtract what was taken and not used."""

@@ -44,7 +44,11 @@ class ReleasedRuns(Protocol):
     """Runs of all organisations as they are released."""
 
     def watch(self) -> AbstractAsyncContextManager[AsyncIterator[ReleasedRun]]:
-        """Those that are released inside the block. TransientError when they cannot be seen."""
+        """Those that are released inside the block.
+
+        Raises:
+            TransientError: they cannot be seen.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,11 @@ class OverdueRuns(Protocol):
 
 
 class Runs(OrphanedSessions, OverdueRuns, Protocol):
-    """Runs, for workers. A worker's writes carry its fencing token; Fenced means that it no longer owns the run."""
+    """Runs, for workers. A worker's writes carry its fencing token.
+
+    Raises:
+        Fenced: by every write with a token, when the worker no longer owns the run.
+    """
 
     async def claim(self, key: RunKey, worker: str) -> Claim | None:
         """Take the run; None when it cannot be claimed."""
@@ -146,22 +154,46 @@ class Runs(OrphanedSessions, OverdueRuns, Protocol):
         """Whether any run of any platform waits for a worker, including runs that can be claimed only later."""
 
     async def finish(self, key: RunKey, token: int, result: AttemptResult) -> Run:
-        """Close the attempt and return the updated run. Raises Fenced."""
+        """Close the attempt and return the updated run.
+
+        Raises:
+            Fenced: the run belongs to another worker, or has ended.
+        """
 
     async def hand_back(self, key: RunKey, token: int) -> Run:
-        """Release the run for another worker at once. Raises Fenced."""
+        """Release the run for another worker at once.
+
+        Raises:
+            Fenced: the run belongs to another worker, or has ended.
+        """
 
     async def note_session(self, key: RunKey, token: int, session: Session) -> None:
-        """Record the session in the run's lease. Raises Fenced."""
+        """Record the session in the run's lease.
+
+        Raises:
+            Fenced: the run belongs to another worker, or has ended.
+        """
 
     async def ask(self, key: RunKey, token: int, prompt: QuestionPrompt, patience: timedelta) -> Question | None:
-        """Ask a person for at most `patience`; None when the run is being cancelled. Raises Fenced."""
+        """Ask a person for at most `patience`; None when the run is being cancelled.
+
+        Raises:
+            Fenced: the run belongs to another worker, or has ended.
+        """
 
     async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
-        """The answer to the question, if there is one yet. Raises Fenced."""
+        """The answer to the question, if there is one yet.
+
+        Raises:
+            Fenced: the run belongs to another worker, or has ended.
+        """
 
     async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
-        """Close the question; returns an answer that arrived before. Raises Fenced."""
+        """Close the question; returns an answer that arrived before.
+
+        Raises:
+            Fenced: the run belongs to another worker, or has ended.
+        """
 
     async def renew(self, tokens: Mapping[str, int]) -> None:
         """Renew the leases of the runs (id -> token) that still have these tokens."""
@@ -204,10 +236,19 @@ class Artifacts(Protocol):
     """Screenshots and other files that attempts keep."""
 
     async def put(self, run_id: str, attempt: int, name: str, content: bytes) -> None:
-        """Raises Unavailable when the store is."""
+        """Store the file.
+
+        Raises:
+            Unavailable: the store is not available.
+        """
 
     def read(self, run_id: str, attempt: int, name: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
-        """The file, or a part of it, in chunks; NotFound, Unavailable."""
+        """The file, or a part of it, in chunks.
+
+        Raises:
+            NotFound: it does not exist.
+            Unavailable: the store is not available.
+        """
 
 
 class StoredArtifacts(Artifacts, Protocol):

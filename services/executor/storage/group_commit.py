@@ -58,7 +58,11 @@ class GroupCommit:
         )
 
     async def store(self, change: Change, plans: Mapping[str, RunPlan]) -> None:
-        """Returns when the execution is durable. ExecutionExists when its id is already stored."""
+        """Returns when the execution is durable.
+
+        Raises:
+            ExecutionExists: its id is already stored.
+        """
         start = NewExecution(change, plans, events_of(change, self._outbox.event))
         try:
             await self._starts.get(_ANYBODY, start)

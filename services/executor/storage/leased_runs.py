@@ -74,8 +74,10 @@ class OrgRunLimit:
         self._limit_of = limit_of
 
     async def check(self, session: Session, run: Run, more: int) -> None:
-        """Raises OrgAtLimit when the run may not be claimed now. `more`: how many more runs of the organisation are
-        leased in the same transaction.
+        """Check the limit. `more`: how many more runs of the organisation are leased in the same transaction.
+
+        Raises:
+            OrgAtLimit: the run may not be claimed now.
         """
         limit = self._limit_of(run.org_id)
         if limit is None:

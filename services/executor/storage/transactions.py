@@ -97,7 +97,11 @@ class ExecutionTransactions:
     async def change_run(
         self, execution_id: str, run_id: str, transition: Transition, guard: Guard | None = None
     ) -> Change:
-        """Change one run. Raises NotFound for an unknown run, and what `transition` and `guard` raise."""
+        """Change one run.
+
+        Raises:
+            NotFound: there is no such run. And the errors of `transition` and `guard`.
+        """
         return await self._groups.make(RunChange(execution_id, run_id, transition, guard))
 
     async def _commit_group(self, group: Sequence[RunChange], seconds: float) -> Outcomes:
@@ -141,7 +145,12 @@ class ExecutionTransactions:
         return Decided(change, events)
 
     async def cancel(self, execution_id: str, superseded_by: str | None = None) -> Execution:
-        """Request cancellation, for a newer execution if one is named. NotFound; FailedPrecondition: it has ended."""
+        """Request cancellation, for a newer execution if one is named.
+
+        Raises:
+            NotFound: it does not exist.
+            FailedPrecondition: it has ended.
+        """
 
         async def decide(session: Session) -> Change:
             found = await self.mongo.collection(EXECUTIONS).find_one({"_id": execution_id}, session=session)

@@ -38,8 +38,11 @@ class BaselineUseCases:
     async def accept(self, execution_id: str, run_id: str, artifact_name: str) -> Baseline:
         """From now on the run's test compares its screens with this picture, which an assertScreenshot has kept.
 
-        NotFound; InvalidArgument: another artifact; ResourceExhausted: the test has too many baselines;
-        PermissionDenied: those of the organisation have too many bytes.
+        Raises:
+            NotFound: it does not exist.
+            InvalidArgument: it is another artifact.
+            ResourceExhausted: the test has too many baselines.
+            PermissionDenied: those of the organisation have too many bytes.
         """
         artifact_download = await self._control.artifact(execution_id, run_id, artifact_name)
         key = key_of_artifact(artifact_name)
@@ -55,7 +58,12 @@ class BaselineUseCases:
         return await self._baselines.save(TestKey(run.org_id, run.target.test_id), key, picture, most_bytes)
 
     async def of_test(self, test_id: str) -> Sequence[Baseline]:
-        """The test's baselines by key. NotFound: there is no such test; Unavailable: that cannot be found out."""
+        """The test's baselines by key.
+
+        Raises:
+            NotFound: there is no such test.
+            Unavailable: the catalog cannot be asked.
+        """
         test = _own(test_id)
         baselines = await self._baselines.of_test(test)
         if not baselines and not await self._tests.existing_tests(test.org_id, [test_id]):
@@ -63,7 +71,12 @@ class BaselineUseCases:
         return baselines
 
     async def download(self, test_id: str, key: str, asked: ByteRange | None = None) -> BaselineDownload:
-        """NotFound; InvalidArgument as in `find_part`."""
+        """The picture, or a part of it.
+
+        Raises:
+            NotFound: it does not exist.
+            InvalidArgument: as in `find_part`.
+        """
         baseline = await self._baselines.find(_own(test_id), key) if is_baseline_key(key) else None
         if baseline is None:
             raise _not_found()
@@ -71,7 +84,11 @@ class BaselineUseCases:
         return BaselineDownload(baseline.sha256, part, self._baselines.read(baseline, part))
 
     async def delete(self, test_id: str, key: str) -> None:
-        """NotFound."""
+        """Delete the baseline.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         if not is_baseline_key(key) or not await self._baselines.delete(_own(test_id), key):
             raise _not_found()
 

@@ -98,9 +98,12 @@ class ExecutionControl:
     async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> tuple[Execution, Run]:
         """Answer what a run asks a person; it continues within a second.
 
-        `text` is one of the options or a step; `question_id` None means the open question. NotFound;
-        FailedPrecondition: the run asks nothing, or no longer this question; PermissionDenied: the step reads
-        variables, and the caller may not write.
+        `text` is one of the options or a step; `question_id` None means the open question.
+
+        Raises:
+            NotFound: it does not exist.
+            FailedPrecondition: the run asks nothing, or no longer this question.
+            PermissionDenied: the step reads variables, and the caller may not write.
         """
         execution, text = await self._executions.get(execution_id), text.strip()
         if _VARIABLE.search(text) and SECRETS_SCOPE not in current().scopes:
@@ -122,7 +125,8 @@ class ExecutionControl:
     ) -> ArtifactDownload:
         """An artifact of a run, by its name within the run, or the part of it that was asked for.
 
-        InvalidArgument as in `find_part`.
+        Raises:
+            InvalidArgument: as in `find_part`.
         """
         attempt, artifact = _find_artifact(await self._executions.run(execution_id, run_id), name)
         key = f"{run_id}/{attempt}/{name}/{artifact.size_bytes}"

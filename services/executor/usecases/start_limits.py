@@ -43,7 +43,10 @@ class StartLimits:
         """Inside the block so many runs of the caller's organisation are started.
 
         `counted` is as how many they count when they are stored.
-        ResourceExhausted: too many wait, or were started today; PermissionDenied: there will never be room for so many.
+
+        Raises:
+            ResourceExhausted: too many wait, or were started today.
+            PermissionDenied: there will never be room for so many.
         """
         org_id, counted = current().org_id, number if counted is None else counted
         more = {"queued_runs": number, "runs_per_day": counted, "stored_runs": counted}

@@ -75,13 +75,15 @@ class ExecutionStarter:
     async def start(self, wanted: StartRequest) -> Execution:
         """The stored execution: queued, or already ended when none of its runs can be started.
 
-        NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, the workflow
-        has no tests, the URL of the CI run is not one, variables cannot be used, or cancel_previous is set without a
-        pull request or branch;
-        PermissionDenied: llm_config names a model that is not allowed, or variables name a secret and the caller may
-        not write, or there will be no room for the runs; ResourceExhausted: too many runs or starts wait, or too many
-        runs were started today.
         Repeated with the same idempotency key, returns the execution created before.
+
+        Raises:
+            NotFound: no such workflow or test.
+            InvalidArgument: build_config names an unknown app or version, the workflow has no tests, the URL of the CI
+                run is not one, variables cannot be used, or cancel_previous is set without a pull request or branch.
+            PermissionDenied: llm_config names a model that is not allowed, or variables name a secret and the caller
+                may not write, or there will be no room for the runs.
+            ResourceExhausted: too many runs or starts wait, or too many runs were started today.
         """
         if not is_run_url(wanted.ci.run_url or ""):
             raise InvalidArgument(NO_RUN_URL, violations=[Violation("ci.run_url", NO_RUN_URL, "url_parsing")])
@@ -119,10 +121,15 @@ class ExecutionStarter:
     ) -> Execution:
         """A new execution of all runs of an ended one, of those that did not pass, or of those that are named.
 
-        Apps, builds, test versions, configuration and attribution stay the same. NotFound; InvalidArgument: a named run
-        is not one of the execution; FailedPrecondition: the execution or a named run has not ended, or `failed_only`
-        and every run passed; PermissionDenied and ResourceExhausted as for `start`. Repeated with the same idempotency
+        Apps, builds, test versions, configuration and attribution stay the same. Repeated with the same idempotency
         key, returns the execution created before.
+
+        Raises:
+            NotFound: it does not exist.
+            InvalidArgument: a named run is not one of the execution.
+            FailedPrecondition: the execution or a named run has not ended, or `failed_only` and every run passed.
+            PermissionDenied: as for `start`.
+            ResourceExhausted: as for `start`.
         """
         rerun_id = new_id()
         earlier = await self._executions.get(execution_id)

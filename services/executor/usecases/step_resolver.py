@@ -25,8 +25,10 @@ Read = Callable[[str, Platform | None], Element]
 def resolve_step(step: object, source: str, platform: Platform | None = None, read: Read = read_source) -> Grounding:
     """What `step` (a sentence, or an object with one command) does on the screen of the page source, by the rules.
 
-    InvalidArgument, with violations of the fields step and source, when either cannot be parsed. The work is bounded,
-    but takes seconds for a hostile source: see `resolver_pool`.
+    The work is bounded, but takes seconds for a hostile source: see `resolver_pool`.
+
+    Raises:
+        InvalidArgument: the step or the source cannot be parsed; its violations name the field.
     """
     command = _command(step)
     tree = _tree(source, platform, read)

@@ -50,7 +50,11 @@ class ArtifactUploader:
         self._added = asyncio.Event()
 
     async def put(self, run_id: str, attempt: int, name: str, content: bytes) -> None:
-        """Raises Unavailable when neither the store nor the spool accepts it."""
+        """Store the file, or keep it in the spool until the store answers.
+
+        Raises:
+            Unavailable: neither the store nor the spool accepts it.
+        """
         if not self._down:
             try:
                 await self._direct.put(run_id, attempt, name, content)

@@ -78,7 +78,11 @@ class BuildProvider:
             )
 
     async def read_test_file(self, claim: Claim, file: TestFile) -> bytes:
-        """The content of a file that a claimed run needs. DeviceFailure as in `FileCache.open_files`."""
+        """The content of a file that a claimed run needs.
+
+        Raises:
+            DeviceFailure: as in `FileCache.open_files`.
+        """
         until = monotonic() + claim.attempt_seconds - MARGIN_SECONDS
         with self._files.open_files(until) as fetch:
             stored = await fetch(CatalogFile(claim.run.org_id, file.sha256, file.path))

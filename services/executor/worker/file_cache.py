@@ -82,8 +82,10 @@ class FileCache:
     def open_files(self, until: float) -> Iterator[FetchFile]:
         """Yields a function that fetches files, which stay until the end of the block.
 
-        It waits for an unavailable catalog until this time of `monotonic()`. It raises DeviceFailure: artifact_invalid,
-        network_error, device_unavailable (no space).
+        It waits for an unavailable catalog until this time of `monotonic()`.
+
+        Raises:
+            DeviceFailure: it cannot be had (artifact_invalid, network_error), or stored (device_unavailable).
         """
         paths: list[Path] = []
 
@@ -171,7 +173,8 @@ class FileCache:
 async def wait_for_catalog(read: Callable[[], Awaitable[T]], until: float, title: str = "build's file") -> T:
     """The result of reading a file from the catalog; repeated while that is unavailable, until this `monotonic()` time.
 
-    DeviceFailure: artifact_invalid when the catalog does not have the file, else network_error.
+    Raises:
+        DeviceFailure: the catalog does not have the file (artifact_invalid), or does not answer (network_error).
     """
     try:
         return await retry_transient(

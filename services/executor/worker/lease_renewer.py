@@ -36,7 +36,11 @@ class LeaseRenewer:
         self._last_turn_at = self._clock()
 
     async def check(self) -> None:
-        """Liveness check: raises when the loop is stuck."""
+        """The liveness check.
+
+        Raises:
+            RuntimeError: the loop is stuck.
+        """
         if (age := self._clock() - self._last_turn_at) > MAX_AGE_SECONDS:
             raise RuntimeError(f"no lease was renewed for {age:.0f} s")
 

@@ -44,7 +44,11 @@ class DailyModelQuota:
         self._locks: KeyedLocks[str] = KeyedLocks()
 
     async def start_call(self, org_id: str, estimate: int) -> None:
-        """Count a call of about `estimate` tokens. ModelFailed (llm_budget_exceeded) beyond a limit of the day."""
+        """Count a call of about `estimate` tokens.
+
+        Raises:
+            ModelFailed: beyond a limit of the day (llm_budget_exceeded).
+        """
         async with self._locks[org_id]:
             account = self._today(org_id)
             if account.calls < 1 or account.tokens < estimate:

@@ -30,7 +30,11 @@ class SessionTracker:
         self._delete_session = delete
 
     def recorder(self, claim: Claim) -> OnSession:
-        """Records a session in the lease of the claimed run; DeviceFailure (executor_lost) when that is impossible."""
+        """Records a session in the lease of the claimed run.
+
+        Raises:
+            DeviceFailure: that is impossible (executor_lost).
+        """
 
         async def record(session: Session) -> None:
             def write() -> Awaitable[None]:

@@ -44,7 +44,11 @@ class Spool:
         self._adding = asyncio.Lock()
 
     async def add(self, key: str, content: bytes) -> None:
-        """Raises Unavailable when the spool is full or the folder is not writable."""
+        """Keep a file until it is stored.
+
+        Raises:
+            Unavailable: the spool is full or the folder is not writable.
+        """
         try:
             async with self._adding:
                 await asyncio.to_thread(self._add, key, content)

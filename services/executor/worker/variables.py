@@ -37,7 +37,8 @@ class VariableReader:
     async def read(self, claim: Claim) -> Variables:
         """The variables of the start, overridden by those of the test.
 
-        DeviceFailure: config_invalid for secrets that cannot be read, network_error if the catalog does not answer.
+        Raises:
+            DeviceFailure: secrets cannot be read (config_invalid), or the catalog does not answer (network_error).
         """
         env = override(claim.execution.run_config.env, claim.plan.env)
         referred = secrets_of(env)

@@ -51,7 +51,11 @@ class ApiKeys(Protocol):
     """Verifies API keys and session tokens; the catalog does."""
 
     async def verify(self, key: str) -> KeyHolder:
-        """The holder; Unauthenticated (INVALID_API_KEY, API_KEY_EXPIRED or INVALID_SESSION) when there is none."""
+        """The holder.
+
+        Raises:
+            Unauthenticated: there is none (INVALID_API_KEY, API_KEY_EXPIRED or INVALID_SESSION).
+        """
 
 
 def missing_authorization() -> Unauthenticated:

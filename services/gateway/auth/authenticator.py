@@ -41,14 +41,22 @@ class Authenticator:
         self._verifications: dict[bytes, asyncio.Task[KeyHolder]] = {}
 
     async def holder(self, authorization: Sequence[str]) -> KeyHolder:
-        """The holder of the key in the Authorization headers; Unauthenticated with the messages of the interface."""
+        """The holder of the key in the Authorization headers.
+
+        Raises:
+            Unauthenticated: there is none; with the messages of the interface.
+        """
         key = _bearer_key(authorization)
         if not key.startswith(KEY_PREFIX):
             raise invalid_api_key()
         return await self._holder(key)
 
     async def session_holder(self, token: str) -> KeyHolder:
-        """The holder of the key with which somebody has signed in; Unauthenticated: INVALID_SESSION."""
+        """The holder of the key with which somebody has signed in.
+
+        Raises:
+            Unauthenticated: there is none (INVALID_SESSION).
+        """
         if not token.startswith(SESSION_PREFIX):
             raise ended_session()
         return await self._holder(token)

@@ -96,7 +96,8 @@ class RateLimiter:
     def take(self, holder: "KeyHolder", headers: dict[str, str]) -> None:
         """Count a request, and set its RateLimit headers, which are those of the bucket that is emptier.
 
-        ResourceExhausted: one of the buckets is empty; nothing is counted then.
+        Raises:
+            ResourceExhausted: one of the buckets is empty; nothing is counted then.
         """
         now, limits = self._clock.monotonic(), holder.limits
         rate, burst = limits.key_requests_per_second, limits.key_request_burst

@@ -140,5 +140,9 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
 
 
 def find_operation(operations: Iterable[Operation], name: str) -> Operation:
-    """The operation of the RPC called `name`; KeyError if it does not exist."""
+    """The operation of the RPC called `name`.
+
+    Raises:
+        KeyError: it does not exist.
+    """
     return {operation.name: operation for operation in operations}[name]

@@ -75,7 +75,11 @@ def _with_cancelled(point: dict[str, Any]) -> dict[str, Any]:
 
 @with_session
 async def show_build(request: web.Request) -> Values:
-    """A build of the app in the address. HttpError."""
+    """A build of the app in the address.
+
+    Raises:
+        HttpError: the request cannot be answered.
+    """
     query, named = request.query, base_branch_of(request)
     of_build = {"version_id": request.match_info["build_id"]}
     found, workspace, builds, runs, gate, comparison = await asyncio.gather(

@@ -35,12 +35,20 @@ class Assets:
         self._version = sha256(b"".join(self._files.values())).hexdigest()[:12]
 
     def url(self, name: str) -> str:
-        """Where a file is served. KeyError: there is none of this name."""
+        """Where a file is served.
+
+        Raises:
+            KeyError: there is none of this name.
+        """
         _ = self._files[name]
         return f"{PREFIX}/{self._version}/{name}"
 
     def imports(self, scripts: Sequence[str]) -> Sequence[str]:
-        """Where the modules are served that scripts ("matrix") import, directly or not. KeyError: there is none."""
+        """Where the modules are served that scripts ("matrix") import, directly or not.
+
+        Raises:
+            KeyError: there is none.
+        """
         found, waiting = set[str](), list(scripts)
         while waiting:
             imported = self._imports[waiting.pop()] - found

@@ -21,7 +21,10 @@ OPERATIONS = web.AppKey("operations", Mapping[str, UnaryHandler])
 
 async def read(request: web.Request, operation: str, **parameters: Any) -> Any:
     """The JSON of a response. Parameters that are None are left out; those of the path that are missing are the ones of
-    the page. HttpError.
+    the page.
+
+    Raises:
+        HttpError: the request cannot be answered.
     """
     parts = await read_parts(request, operation, **parameters)
     return {
@@ -31,7 +34,11 @@ async def read(request: web.Request, operation: str, **parameters: Any) -> Any:
 
 
 async def read_parts(request: web.Request, operation: str, **parameters: Any) -> dict[str, Any]:
-    """As `read`, with each item of a list as JSON: a page that shows few of them keeps less. HttpError."""
+    """As `read`, with each item of a list as JSON: a page that shows few of them keeps less.
+
+    Raises:
+        HttpError: the request cannot be answered.
+    """
     return await _call(request, operation, parameters, _encode_parts)
 
 
@@ -41,8 +48,10 @@ async def read_tagged(request: web.Request, operation: str, **parameters: Any) -
 
 
 async def read_part(name: str, reading: Awaitable[Any]) -> Mapping[str, Any]:
-    """A part without which a page is still of use: `name`, None if it was refused, and `name_refusal`. HttpError:
-    the key or session has ended.
+    """A part without which a page is still of use: `name`, None if it was refused, and `name_refusal`.
+
+    Raises:
+        HttpError: the key or session has ended.
     """
     try:
         return {name: await reading, f"{name}_refusal": None}

@@ -48,7 +48,10 @@ class SessionHandlers:
     async def begin(self, request: web.Request) -> web.StreamResponse:
         """Begin a session with the key in {"key"}, and keep its token in a cookie.
 
-        Unauthenticated; ResourceExhausted: the key is used too often; PermissionDenied: another site sent the request.
+        Raises:
+            Unauthenticated: the key or session is not valid.
+            ResourceExhausted: the key is used too often.
+            PermissionDenied: another site sent the request.
         """
         _check_type(request)
         key = _json_key(await read_json(request, MAX_BYTES, BODY_SECONDS, memory=self._memory, org_id=""))
@@ -83,7 +86,11 @@ class SessionHandlers:
         return response
 
     async def show(self, request: web.Request) -> web.StreamResponse:
-        """{"csrf_token"} of the session, for a page that was loaded in an earlier one. Unauthenticated."""
+        """{"csrf_token"} of the session, for a page that was loaded in an earlier one.
+
+        Raises:
+            Unauthenticated: the key or session is not valid.
+        """
         token = session_token(request)
         if token is None:
             raise Unauthenticated("Sign in first", reason="SESSION_REQUIRED")
@@ -92,7 +99,12 @@ class SessionHandlers:
         return web.Response(body=body, content_type="application/json", headers={hdrs.CACHE_CONTROL: "no-store"})
 
     async def end(self, request: web.Request) -> web.StreamResponse:
-        """End the session everywhere. PermissionDenied: another site sent the request; ResourceExhausted."""
+        """End the session everywhere.
+
+        Raises:
+            PermissionDenied: another site sent the request.
+            ResourceExhausted: the key is used too often.
+        """
         response = web.Response(status=204)
         token = session_token(request)
         if token is not None:

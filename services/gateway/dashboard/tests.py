@@ -85,7 +85,11 @@ def start_request(app: Mapping[str, Any], version: str | None, tests: Sequence[A
 
 
 async def read_report(reading: Awaitable[T]) -> T | None:
-    """A resource of reporting; None while reporting does not answer, so that the rest can be shown. HttpError."""
+    """A resource of reporting; None while reporting does not answer, so that the rest can be shown.
+
+    Raises:
+        HttpError: the request cannot be answered.
+    """
     try:
         return await reading
     except HttpError as error:

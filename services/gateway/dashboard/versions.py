@@ -78,7 +78,11 @@ class DifferenceHandler:
         self._memory = memory
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """A part of a page. HttpError."""
+        """A part of a page.
+
+        Raises:
+            HttpError: the request cannot be answered.
+        """
         org_id = request[REQUEST_CONTEXT].caller.org_id
         text = _text(await read_json(request, MAX_BYTES, BODY_SECONDS, memory=self._memory, org_id=org_id))
         test = await read(request, "GetTest")

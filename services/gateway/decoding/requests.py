@@ -71,7 +71,12 @@ class Decoded:
 
 
 class RequestDecoder:
-    """Decodes the requests of one operation. `decode` raises InvalidRequest or MalformedBody and nothing else."""
+    """Decodes the requests of one operation.
+
+    Raises:
+        InvalidRequest: by `decode`, which raises nothing else but MalformedBody.
+        MalformedBody: by `decode`.
+    """
 
     def __init__(
         self,
@@ -207,9 +212,11 @@ class RequestDecoder:
 
 
 def parse_json(body: bytes) -> object:
-    """The JSON value of a body; an empty body is {}. MalformedBody has the position of the error.
+    """The JSON value of a body; an empty body is {}.
 
-    InvalidRequest when it has more than VALUES_LIMIT values: free-form fields cost microseconds for each.
+    Raises:
+        MalformedBody: it is not JSON; it has the position of the error.
+        InvalidRequest: it has more than VALUES_LIMIT values: free-form fields cost microseconds for each.
     """
     if not body or body.isspace():
         return {}

@@ -52,7 +52,10 @@ def scalar_schema(field: Field, rules: Rules, *, text: bool = False) -> CoreSche
     """A value of a field that is not a message. It validates to a value that the field accepts.
 
     JSON values must have the right JSON type. The `text` of a path segment, query parameter or header is converted, and
-    enums match in any case. TypeError for bytes and groups, which REST does not have.
+    enums match in any case.
+
+    Raises:
+        TypeError: for bytes and groups, which REST does not have.
     """
     kind = field.descriptor.cpp_type
     if field.descriptor.enum_type is not None:

@@ -24,7 +24,11 @@ class ConcurrencyLimit:
 
     @contextmanager
     def enter(self, context: RequestContext) -> Iterator[None]:
-        """Inside the block one more is under way; ResourceExhausted when there are as many as allowed."""
+        """Inside the block one more is under way.
+
+        Raises:
+            ResourceExhausted: there are as many as allowed.
+        """
         org_id, limit = context.caller.org_id, int(getattr(context.limits, self.name))
         if self._under_way[org_id] >= limit:
             raise limit_reached(self.name, limit, "wait until one of them has ended", retry_after=RETRY_SECONDS)

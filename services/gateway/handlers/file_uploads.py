@@ -59,7 +59,12 @@ class BodyUploads:
         self._read_file = read_file
 
     async def read(self, request: web.Request) -> FileUpload:
-        """The upload. InvalidRequest; HttpError for what the headers say."""
+        """The upload.
+
+        Raises:
+            InvalidRequest: the form is not valid.
+            HttpError: for what the headers say.
+        """
         first: Any = (await self._reader.read(request)).message
         if "expected_bytes" in first.DESCRIPTOR.fields_by_name:
             first.expected_bytes = request.content_length or 0
@@ -71,5 +76,9 @@ class BodyUploads:
 
 
 async def read_body(request: web.Request, settings: Settings) -> AsyncIterator[bytes]:
-    """The body as it is. HttpError for what its headers say."""
+    """The body as it is.
+
+    Raises:
+        HttpError: for what its headers say.
+    """
     return (await accept_upload(request, settings)).chunks()

@@ -61,7 +61,11 @@ def unless_searching(batch: Invocation, alone: Invocation) -> Invocation:
 
 
 async def read_resource(reader: BatchReader, id_: str, context: RequestContext, timeout: float) -> Any:
-    """A resource, which the operations of a page read once. NotFound."""
+    """A resource, which the operations of a page read once.
+
+    Raises:
+        NotFound: it does not exist.
+    """
     if context.resources is None:
         return await reader.get(context.caller, id_, timeout)
     if (reader, id_) not in context.resources:

@@ -51,12 +51,20 @@ class MultipartForm:
         return None
 
     async def finish(self) -> None:
-        """Read the fields after the file; InvalidRequest when there is another file."""
+        """Read the fields after the file.
+
+        Raises:
+            InvalidRequest: there is another file.
+        """
         if await self.next_file() is not None:
             raise InvalidRequest([FieldError(("body", FILE), "Only one file can be uploaded at a time", "too_long")])
 
     async def next_part(self) -> FormPart | None:
-        """The next part, whatever it is; None at the end of the form. HttpError: the body is no form."""
+        """The next part, whatever it is; None at the end of the form.
+
+        Raises:
+            HttpError: the body is no form.
+        """
         async for event in self._events:
             if isinstance(event, MultipartSegment):
                 return _read_header(event)
@@ -86,7 +94,11 @@ class MultipartForm:
 
 
 async def open_form(request: web.BaseRequest, settings: Settings) -> MultipartForm:
-    """The form in a multipart request; HttpError 400, 413 or 415 for what the headers say."""
+    """The form in a multipart request.
+
+    Raises:
+        HttpError: for what the headers say (400, 413 or 415).
+    """
     upload = await accept_upload(request, settings)
     boundary = parse_options_header(request.headers[hdrs.CONTENT_TYPE])[1].get("boundary", "")
     try:

@@ -66,9 +66,12 @@ class RequestReader:
         return decoded
 
     def read_parameters(self, parameters: Mapping[str, str], address: Mapping[str, str]) -> Decoded:
-        """The request message of parameters of the path and the query. InvalidRequest: one of them is unknown.
+        """The request message of parameters of the path and the query.
 
         `address` has those of the path that are missing.
+
+        Raises:
+            InvalidRequest: one of them is unknown.
         """
         path = {name: parameters.get(name) or address[name] for name in self._path_fields}
         query = {name: text for name, text in parameters.items() if name not in path}

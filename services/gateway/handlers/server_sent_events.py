@@ -143,7 +143,11 @@ class _Writer:
 
 
 def event_encoder(message: Descriptor) -> Callable[[Any], bytes]:
-    """Encodes messages of this type as events; TypeError unless they have a sequence and exactly one oneof."""
+    """Encodes messages of this type as events.
+
+    Raises:
+        TypeError: unless they have a sequence and exactly one oneof.
+    """
     if "sequence" not in message.fields_by_name or len(message.oneofs) != 1:
         raise TypeError(f"{message.full_name} cannot be sent as server-sent events: needs a sequence and one oneof")
     oneof = message.oneofs[0]

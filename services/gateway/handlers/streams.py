@@ -80,7 +80,11 @@ class DownloadHandler:
 
 
 async def write(response: web.StreamResponse, chunk: bytes, timeout: float) -> None:
-    """Send a chunk; TimeoutError when the client does not read it within `timeout` seconds."""
+    """Send a chunk.
+
+    Raises:
+        TimeoutError: the client does not read it within `timeout` seconds.
+    """
     async with asyncio.timeout(timeout):
         await response.write(chunk)
 

@@ -44,7 +44,10 @@ class UnaryHandler:
     async def call(self, request: web.Request, parameters: Mapping[str, str], render: RenderAs[T]) -> T:
         """The operation as a part of another request, such as that of a page, which has been authenticated and counted.
 
-        See `read_parameters`. PermissionDenied: the caller lacks the scope; and what `handle` raises.
+        See `read_parameters`.
+
+        Raises:
+            PermissionDenied: the caller lacks the scope; and what `handle` raises.
         """
         request_context = request[REQUEST_CONTEXT]
         check_scope(self._scope, request_context.caller.scopes)

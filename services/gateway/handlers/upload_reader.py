@@ -24,7 +24,11 @@ class UploadReader:
     _waited_seconds: float = 0.0
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body. HttpError: it is too large, too slow, or not complete."""
+        """The body.
+
+        Raises:
+            HttpError: it is too large, too slow, or not complete.
+        """
         while chunk := await self._receive():
             self._received_bytes += len(chunk)
             self._check_rate()
@@ -54,7 +58,11 @@ class UploadReader:
 
 
 async def accept_upload(request: web.BaseRequest, settings: Settings) -> UploadReader:
-    """Let the client send its body; HttpError 413 or 415 for what the headers say."""
+    """Let the client send its body.
+
+    Raises:
+        HttpError: for what the headers say (413 or 415).
+    """
     request_body.check_encoding(request)
     request_body.check_length(request, settings.max_upload_bytes)
     await request_body.send_100_continue(request)

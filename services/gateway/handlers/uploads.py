@@ -27,7 +27,12 @@ class FormUploads:
         self._decoder = RequestDecoder(builds_pb2.UploadBuildMetadata, ["app_id"], takes_body=True)
 
     async def read(self, request: web.Request) -> FileUpload:
-        """The upload. InvalidRequest; HttpError for what the headers say."""
+        """The upload.
+
+        Raises:
+            InvalidRequest: the form is not valid.
+            HttpError: for what the headers say.
+        """
         form = await open_form(request, self._settings)
         file = await form.next_file()
         if file is None:

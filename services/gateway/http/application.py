@@ -36,7 +36,11 @@ class Route:
 
 
 def build_application(routes: Iterable[Route], authentication: Authentication) -> web.Application:
-    """An application that answers everything in JSON; ValueError when two routes are the same."""
+    """An application that answers everything in JSON.
+
+    Raises:
+        ValueError: two routes are the same.
+    """
     app = web.Application(
         middlewares=[
             assign_request_id,

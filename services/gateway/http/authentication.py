@@ -43,7 +43,11 @@ PUBLIC = AccessRule()
 class Authentication:
     """The middleware that puts a RequestContext into each request that matched a route.
 
-    It raises Unauthenticated, PermissionDenied, InvalidRequest, or ResourceExhausted for too many requests.
+    Raises:
+        Unauthenticated: there is no valid key or session.
+        PermissionDenied: the key lacks the scope.
+        InvalidRequest: a header is not valid.
+        ResourceExhausted: there are too many requests.
     """
 
     def __init__(self, authenticator: Authenticator, limiter: RateLimiter, max_timeout: float) -> None:
@@ -65,7 +69,7 @@ class Authentication:
         return await handler(request)
 
     async def authenticate(self, request: web.Request, rule: AccessRule) -> None:
-        """Put the RequestContext into a request, and count it. Raises what the middleware does."""
+        """Put the RequestContext into a request, and count it. The errors of the middleware."""
         holder = await self._authenticate(request) if rule.scope else _ANONYMOUS
         response_headers: dict[str, str] = {}
         if rule.scope:
@@ -133,7 +137,11 @@ class Authentication:
 
 
 def check_scope(scope: str, scopes: Container[str]) -> None:
-    """PermissionDenied: the scope is not among those of the caller's key."""
+    """Check the scope that an operation needs.
+
+    Raises:
+        PermissionDenied: the scope is not among those of the caller's key.
+    """
     if scope not in scopes:
         message = f"This API key lacks the scope {scope}"
         raise PermissionDenied(message, reason="SCOPE_MISSING", metadata={"scope": scope})

@@ -22,7 +22,11 @@ class OpenStreams:
 
     @asynccontextmanager
     async def while_valid(self, request_context: RequestContext) -> AsyncIterator[None]:
-        """Cancels what runs inside the block when the client's key or session ends; Unauthenticated then."""
+        """Cancel what runs inside the block when the client's key or session ends.
+
+        Raises:
+            Unauthenticated: the key or session has ended.
+        """
         ids, expires_at = _ids(request_context), request_context.key_expires_at
         # A revocation that came after the authentication found no stream to end.
         if any(map(self._key_cache.is_revoked, ids)):

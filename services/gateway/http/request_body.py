@@ -28,7 +28,11 @@ class BodyMemory:
         self._all = 0
 
     def take(self, org_id: str, size: int) -> None:
-        """Count bytes that have arrived; HttpError 429 or 503 when they are too many."""
+        """Count bytes that have arrived.
+
+        Raises:
+            HttpError: they are too many (429 or 503).
+        """
         if self._of[org_id] + size > self._organisation_bytes:
             refusals.labels(LIMIT).inc()
             message = (
@@ -52,7 +56,11 @@ class BodyMemory:
 async def read_json(
     request: web.BaseRequest, max_bytes: int, seconds: float, *, memory: BodyMemory, org_id: str
 ) -> bytes:
-    """The body of a request that may have JSON, empty without one; HttpError 400, 408, 413, 415, 429 or 503."""
+    """The body of a request that may have JSON, empty without one.
+
+    Raises:
+        HttpError: it cannot be read (400, 408, 413, 415, 429 or 503).
+    """
     if not request.body_exists:
         return b""
     if not _is_json(request) and request.content_length != 0:
@@ -63,7 +71,11 @@ async def read_json(
 async def read_form(
     request: web.BaseRequest, max_bytes: int, seconds: float, *, memory: BodyMemory, org_id: str
 ) -> Mapping[str, str]:
-    """The fields of a form that the browser sends itself; HttpError as of `read_json`."""
+    """The fields of a form that the browser sends itself.
+
+    Raises:
+        HttpError: as of `read_json`.
+    """
     if request.content_type != FORM_TYPE:
         raise HttpError(415, f"Send the body as {FORM_TYPE}", "CONTENT_TYPE_UNSUPPORTED")
     body = await _read(request, max_bytes, seconds, memory, org_id)

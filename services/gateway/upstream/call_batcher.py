@@ -74,7 +74,11 @@ class CallBatcher:
         )
 
     async def call(self, request: Message, caller: Caller, timeout: float) -> Answered:
-        """The answer; raises grpc.aio.AioRpcError as a call of its own would."""
+        """The answer.
+
+        Raises:
+            grpc.aio.AioRpcError: the call fails, as one of its own would.
+        """
         pending = PendingCall(request, caller)
         if request.ByteSize() > MAX_BYTES:
             return await self._call_one(pending, timeout)

@@ -60,7 +60,8 @@ class EventFeed:
     def take(self, place: Place) -> bytes:
         """The text of the events from this place on, which moves behind them; nothing when there are none.
 
-        LookupError when some of them are no longer kept.
+        Raises:
+            LookupError: some of them are no longer kept.
         """
         if place.cursor < self._dropped:
             raise LookupError(place.cursor)

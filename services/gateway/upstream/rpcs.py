@@ -63,7 +63,11 @@ class BatchReader:
         self._batcher: Batcher[str, Any] = Batcher(self._fetch, turns=GATHERING_TURNS, splits=is_too_large)
 
     async def get(self, caller: Caller, id_: str, timeout: float) -> Any:
-        """The message; NotFound when the caller's organisation has no resource with this id."""
+        """The message.
+
+        Raises:
+            NotFound: the caller's organisation has no resource with this id.
+        """
         message = await self._batcher.get(caller, id_, timeout)
         if message is None:
             raise NotFound(self._not_found)

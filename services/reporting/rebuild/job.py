@@ -88,7 +88,9 @@ class RebuildJob:
     async def run(self, operation: Operation, *, restart: bool = False) -> AsyncGenerator[JobProgress, None]:
         """Run the job to its end, yielding the progress of each step.
 
-        Aborted: another job is running. FailedPrecondition: the rebuilt read models are inconsistent; nothing changed.
+        Raises:
+            Aborted: another job is running.
+            FailedPrecondition: the rebuilt read models are inconsistent; nothing changed.
         """
         async with self._hold_lease():
             state = await self._retry(self._store.take_over)

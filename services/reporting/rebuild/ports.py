@@ -41,13 +41,20 @@ class FactHistory(Protocol):
     """What executor and catalog know now, of all organisations: it includes everything that events said."""
 
     async def page(self, source: ReplaySource, token: str) -> FactsPage:
-        """The facts after the token. Errors of the other service, and Unavailable, pass through."""
+        """The facts after the token.
+
+        Raises:
+            DomainError: the other service refuses, or is not available.
+        """
 
 
 class RebuildStore(Protocol):
     """The state of the one job that runs at a time, and its generation.
 
-    Every write is durable and atomic, and raises TakenOver once another process has taken the job over.
+    Every write is durable and atomic.
+
+    Raises:
+        TakenOver: by every write, once another process has taken the job over.
     """
 
     async def take_over(self) -> JobState | None:

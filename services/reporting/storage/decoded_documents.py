@@ -44,8 +44,10 @@ async def find_decoded(
 ) -> list[T]:
     """What `decode` makes of the documents; `options` are the driver's (sort, skip, limit).
 
-    The driver would decode thousands of them without a pause for others. InvalidArgument: they are larger than
-    MOST_BYTES.
+    The driver would decode thousands of them without a pause for others.
+
+    Raises:
+        InvalidArgument: they are larger than MOST_BYTES.
     """
     decoded: list[T] = []
     async for batch in rows.find_raw(query, projection, most=MOST_BYTES, **options):

@@ -45,7 +45,9 @@ class MongoProjections:
         """Run `work` in a transaction, again from the start after a lost race or a transient error.
 
         While a generation is being built, `work` runs once for each generation, so that both see the same events.
-        Aborted when MongoDB keeps aborting the transaction: a smaller one may succeed.
+
+        Raises:
+            Aborted: MongoDB keeps aborting the transaction: a smaller one may succeed.
         """
 
         async def fold(session: Session) -> None:

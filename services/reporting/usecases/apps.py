@@ -75,7 +75,11 @@ class AppReports:
         return await list_in_turns(apps.app_stats(fields, app_id, today) for app_id in app_ids)
 
     async def workspace(self, app_id: str, trend_days: int, min_revision: int | None = None) -> apps.Workspace:
-        """Stats, the trend of exactly `trend_days` days, and the health of the newest 50 builds. NotFound."""
+        """Stats, the trend of exactly `trend_days` days, and the health of the newest 50 builds.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         app = await self._app(app_id, min_revision)
         async with self._turns.take():
             return await self._workspace(app_id, app, trend_days)
@@ -99,7 +103,11 @@ class AppReports:
         return apps.Workspace(apps.app_stats(fields, app_id, today), apps.trend(fields, app_id, days), health)
 
     async def matrix(self, app_id: str, page: Page, min_revision: int | None = None) -> Matrix:
-        """A page of builds, with a row for each test attached or seen on them. NotFound."""
+        """A page of builds, with a row for each test attached or seen on them.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         await self._app(app_id, min_revision)
         async with self._turns.take():
             return await self._matrix(app_id, page)
@@ -131,7 +139,11 @@ class AppReports:
         return Matrix(builds, await list_in_turns(rows), fields.get(total, {}).get("builds", 0))
 
     async def coverage(self, app_id: str, min_revision: int | None = None) -> Coverage:
-        """The state of each attached test on its target build. NotFound."""
+        """The state of each attached test on its target build.
+
+        Raises:
+            NotFound: it does not exist.
+        """
         app = await self._app(app_id, min_revision)
         async with self._turns.take():
             return await self._coverage(app_id, app)

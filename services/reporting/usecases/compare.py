@@ -65,9 +65,13 @@ class Comparisons:
     ) -> Comparison:
         """The build compared with the base, or with the newest build before it of its branch, else of `base_branch`.
 
-        `min_revision` waits (bounded) until the copy of the app has that revision. NotFound: no such build, or none
-        before it with a verdict. InvalidArgument: the base is of another app. Unavailable: one of the builds is not
-        known yet, although a caller that knows a revision knows that both exist.
+        `min_revision` waits (bounded) until the copy of the app has that revision.
+
+        Raises:
+            NotFound: no such build, or none before it with a verdict.
+            InvalidArgument: the base is of another app.
+            Unavailable: one of the builds is not known yet, although a caller that knows a revision knows that both
+                exist.
         """
         build = await self._builds.get(build_id, min_revision)
         requested = await self._requested_base(build, base_id, exists=min_revision is not None) if base_id else None

@@ -41,7 +41,10 @@ class Gates:
     async def of(self, request: GateRequest) -> Gate:
         """The gate, which waits (bounded) for the ended runs that the caller knows of.
 
-        NotFound: no such execution. FailedPrecondition: its runs expired. Unavailable: some runs are not known yet.
+        Raises:
+            NotFound: no such execution.
+            FailedPrecondition: its runs expired.
+            Unavailable: some runs are not known yet.
         """
         progress, total = await self._progress(request)
         async with self._turns.take():

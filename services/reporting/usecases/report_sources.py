@@ -32,7 +32,12 @@ class ReportTurns:
         self._polls = FairTurns(POLLS_AT_ONCE, per_org=POLLS_OF_ORG, waiting_per_org=None, waiting=None)
 
     def take(self) -> AbstractAsyncContextManager[None]:
-        """A turn of the caller's organisation inside the block. ResourceExhausted, Unavailable."""
+        """A turn of the caller's organisation inside the block.
+
+        Raises:
+            ResourceExhausted: too many requests of the organisation wait.
+            Unavailable: too many requests wait.
+        """
         return self._turns.take(current().org_id)
 
     def poll(self) -> AbstractAsyncContextManager[None]:
@@ -93,7 +98,9 @@ class KnownBuilds:
     async def get(self, build_id: str, min_revision: int | None) -> BuildSnapshot:
         """The build; `min_revision` waits (bounded) until the copy of its app has that revision.
 
-        NotFound: no such build. Unavailable: it is not known yet, although a caller that knows a revision knows it.
+        Raises:
+            NotFound: no such build.
+            Unavailable: it is not known yet, although a caller that knows a revision knows it.
         """
         if min_revision is not None:
             await self._revisions.until(
@@ -102,7 +109,12 @@ class KnownBuilds:
         return await self.find(build_id, exists=min_revision is not None)
 
     async def find(self, build_id: str, *, exists: bool) -> BuildSnapshot:
-        """The build as it is known now; `exists`: the caller knows that there is one. NotFound, Unavailable."""
+        """The build as it is known now; `exists`: the caller knows that there is one.
+
+        Raises:
+            NotFound: it does not exist.
+            Unavailable: it is not known yet.
+        """
         build_snapshot = (await self._read.builds_by_id([build_id])).get(build_id)
         if build_snapshot is None and exists:
             raise Unavailable(BUILD_UNKNOWN, retry_after=RETRY_AFTER_SECONDS)

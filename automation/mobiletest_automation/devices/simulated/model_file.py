@@ -34,13 +34,21 @@ _APP_FIELDS = ("id", "name", "version")
 
 
 def read_model(text: str) -> AppModel:
-    """The app model in a YAML text. Raise DocumentError for the first error."""
+    """The app model in a YAML text.
+
+    Raises:
+        DocumentError: for the first error.
+    """
     root = read_yaml(text, "model", BOUNDS)
     return _model(_well_formed(root) if "\\" in text else root)
 
 
 def read_artifact(content: bytes) -> AppModel | None:
-    """The app model in a build's artifact, None if the artifact is something else. Raise DocumentError."""
+    """The app model in a build's artifact, None if the artifact is something else.
+
+    Raises:
+        DocumentError: for the first problem in the document.
+    """
     if b"\x00" in content[:1024] or content[:2] == b"PK" or MARK.encode() not in content[:BYTES_LIMIT]:
         return None
     try:

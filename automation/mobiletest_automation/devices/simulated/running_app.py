@@ -59,7 +59,11 @@ PATIENCE_SECONDS = 5.0
 
 @dataclass(slots=True)
 class RunningApp:
-    """One installed app. Raises DeviceFailure when it has crashed or hangs."""
+    """One installed app.
+
+    Raises:
+        DeviceFailure: it has crashed or hangs.
+    """
 
     model: AppModel
     seed: Seed
@@ -138,7 +142,11 @@ class RunningApp:
         self.state.update({PERMISSION + name: "unset" for name in self.model.permissions})
 
     async def respond(self) -> None:
-        """Wait while the app is frozen. Raise DeviceFailure when it crashed, or is frozen for too long."""
+        """Wait while the app is frozen.
+
+        Raises:
+            DeviceFailure: it crashed, or is frozen for too long.
+        """
         if self.crash is not None:
             raise DeviceFailure(Category.APP_CRASH, f"{self.model.name} crashed: {self.crash}")
         remaining = self.frozen_until - self.timer.now()

@@ -46,9 +46,12 @@ def assemble_device(
     unclean: UncleanDevices | None = None,
     note: NoteChange | None = None,
 ) -> WebDriverDevice:
-    """The device of a session; `app` is where the hub can read the app. Raise DeviceFailure.
+    """The device of a session; `app` is where the hub can read the app.
 
     `note` notes changes where another process cleans the device.
+
+    Raises:
+        DeviceFailure: the hub has no such device, or none that can run the build.
     """
     got = driver.capabilities
     automation = text_capability(got, "automationName").lower()

@@ -71,7 +71,11 @@ class AppControl(Protocol):
     async def set_orientation(self, orientation: Orientation) -> None: ...
 
     async def check(self) -> None:
-        """Raise app_crash if the app has ended without being stopped."""
+        """Check that the app runs.
+
+        Raises:
+            DeviceFailure: the app has ended without being stopped (app_crash).
+        """
 
 
 class View(Protocol):

@@ -32,7 +32,11 @@ class DeviceCleaner:
         self._device = device
 
     async def prepare(self) -> None:
-        """Clean what an earlier session left, and mark the device. Raise DeviceFailure: it must not be used."""
+        """Clean what an earlier session left, and mark the device.
+
+        Raises:
+            DeviceFailure: that is impossible, so the device must not be used.
+        """
         left = await self._stored(self._records.find(self._device.hub, self._device.device))
         stays = left is not None and left.dedicated and self._device.dedicated and left.org_id == self._device.org_id
         if left is not None and not stays and not await clean(self._phone, self._records, left):
@@ -55,7 +59,11 @@ class DeviceCleaner:
         return frozenset({app_id for app_id in apps if await self._phone.is_installed(app_id) is not True})
 
     async def note(self, change: DeviceChange) -> None:
-        """Note a change before it is made. Raise DeviceFailure: it must not be made."""
+        """Note a change before it is made.
+
+        Raises:
+            DeviceFailure: that is impossible, so the change must not be made.
+        """
         if change in self._device.changes:
             return
         if len(self._device.changes) >= CHANGES_LIMIT:

@@ -31,7 +31,12 @@ SCRIPT_TRIES = 3
 
 
 class DriverSession:
-    """One session. Every method raises DriverError or HubUnreachable, and is bounded in time."""
+    """One session. Every method is bounded in time.
+
+    Raises:
+        DriverError: by every method, when the hub reports an error.
+        HubUnreachable: by every method, without a valid reply in time.
+    """
 
     def __init__(self, connection: HubConnection, session_id: str, capabilities: Mapping[str, Json]) -> None:
         self.connection = connection

@@ -115,7 +115,12 @@ class HubConnection:
         return str(URL(self._url).with_user(None).with_password(None))
 
     async def call(self, method: str, path: str, body: Mapping[str, Json] | None = None, *, seconds: float) -> Json:
-        """The `value` of the reply. Raise DriverError for a reported error, HubUnreachable without a valid reply."""
+        """The `value` of the reply.
+
+        Raises:
+            DriverError: for a reported error.
+            HubUnreachable: without a valid reply.
+        """
         if self._http.closed:
             raise DeviceFailure(Category.SESSION_LOST, "the session is closed")
         try:

@@ -46,7 +46,11 @@ class HubTarget:
 
 
 async def check_address(addresses: AddressPolicy, url: str, category: Category, what: str) -> None:
-    """Raise DeviceFailure of this category for a link that must not be opened; `what` names it."""
+    """Check a link before it is opened; `what` names it.
+
+    Raises:
+        DeviceFailure: it must not be opened (of this category).
+    """
     try:
         await addresses.check_resolved(url)
     except AddressRefused as error:

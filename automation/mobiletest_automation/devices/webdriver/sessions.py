@@ -64,9 +64,11 @@ async def open_device(
     """A device with a new session at the hub.
 
     `app` is a path or URL from which the hub can read the app; None installs nothing. `on_session` is called with the
-    session before it is used. With `unclean` a phone is cleaned of what earlier sessions left, and at its end. Raise
-    DeviceFailure: device_unavailable, app_install_failed, app_launch_failed, network_error. No session is left behind,
-    even after a cancellation, an exception from `on_session`, or a late answer of the hub.
+    session before it is used. With `unclean` a phone is cleaned of what earlier sessions left, and at its end. No
+    session is left behind, even after a cancellation, an exception from `on_session`, or a late answer of the hub.
+
+    Raises:
+        DeviceFailure: there is none (device_unavailable, app_install_failed, app_launch_failed, network_error).
     """
     connection = HubConnection(target.url)
     driver = await _create_session(connection, target, app)

@@ -37,7 +37,11 @@ class Contents:
 
 
 class PageContents:
-    """The contents of all nodes of a page. Raise SourceTooLarge if their texts are too long together."""
+    """The contents of all nodes of a page.
+
+    Raises:
+        SourceTooLarge: their texts are too long together.
+    """
 
     def __init__(self, nodes: list[SourceNode]) -> None:
         """`nodes` are all nodes of the page, parents first."""

@@ -137,7 +137,11 @@ _CONTAINERS = frozenset(("ul", "ol", "menu", "dl", "table", "select", "button", 
 
 
 def read_html(text: str) -> SourceNode:
-    """A node "#page" with the whole page. Raise SourceError if it exceeds the limits."""
+    """A node "#page" with the whole page.
+
+    Raises:
+        SourceError: it exceeds the limits.
+    """
     tree = _HtmlTreeBuilder(text)
     for token in tokenize(text):
         tree.add(token)

@@ -31,8 +31,11 @@ _HTML |= {"h3", "h4", "h5", "h6", "label", "img", "dialog"}
 def read_source(text: str, platform: str | None = None) -> Element:
     """The screen of a page source from a driver or a browser.
 
-    `platform` is "Android" or "iOS", if known. Raise SourceError if the text is not a page source, is malformed, too
-    large (4 MiB, 20,000 nodes, 400 levels, 200 attributes of a node), or of another platform.
+    `platform` is "Android" or "iOS", if known.
+
+    Raises:
+        SourceError: the text is not a page source, is malformed, too large (4 MiB, 20,000 nodes, 400 levels, 200
+            attributes of a node), or of another platform.
     """
     _check_size(text)
     first = _first_tag(text)
@@ -94,9 +97,12 @@ def _check_platform(platform_of_source: str, platform: str | None) -> None:
 
 
 def read_xml(text: str, *, lines_before: int = 0) -> SourceNode:
-    """The root node. Raise SourceError if the text is malformed, has a document type, or exceeds the limits.
+    """The root node.
 
     `lines_before` is the number of lines cut off before the text, for the positions in errors.
+
+    Raises:
+        SourceError: the text is malformed, has a document type, or exceeds the limits.
     """
     parser = expat.ParserCreate("utf-8")
     growing = TreeBuilder(lambda: (parser.CurrentLineNumber + lines_before, parser.CurrentColumnNumber + 1))

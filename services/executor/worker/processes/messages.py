@@ -34,7 +34,11 @@ class CountedModels(Protocol):
     """The models that an attempt may ask; what they cost is counted."""
 
     async def ask(self, request: ChatRequest) -> Reply:
-        """Raise ModelFailed."""
+        """The reply of the model, counted.
+
+        Raises:
+            ModelFailed: the model cannot be asked, or its reply cannot be used.
+        """
 
     async def usage(self) -> ModelUsage:
         """What the attempt has used so far."""
@@ -147,13 +151,21 @@ class RawMessage:
     content: memoryview
 
     def parse(self, kind: type[T]) -> T:
-        """Raise InvalidMessage."""
+        """The message as this class.
+
+        Raises:
+            InvalidMessage: it is malformed.
+        """
         message: T = load(_ADAPTERS[kind], self)
         return message
 
 
 def load(adapter: TypeAdapter[Any], message: RawMessage) -> Any:
-    """What the message's JSON says. Raise InvalidMessage, without values: they may be secret."""
+    """What the message's JSON says.
+
+    Raises:
+        InvalidMessage: it is malformed; the message has no values, which may be secret.
+    """
     try:
         return adapter.validate_json(bytes(message.body))
     except ValidationError as error:
@@ -180,7 +192,11 @@ def encode(message: object, *, number: int = 0) -> bytes:
 
 
 def decode(received: bytes) -> RawMessage:
-    """Raise InvalidMessage."""
+    """The message in these bytes.
+
+    Raises:
+        InvalidMessage: it is malformed.
+    """
     head, _, _ = received[:100].partition(b"\n")
     try:
         number, kind, size = head.split(b" ")

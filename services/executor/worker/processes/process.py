@@ -48,10 +48,18 @@ class Child(Protocol):
     def running(self) -> bool: ...
 
     async def send(self, message: bytes) -> None:
-        """Raise ChildEnded."""
+        """Send a message.
+
+        Raises:
+            ChildEnded: the process has ended.
+        """
 
     async def receive(self) -> bytes:
-        """Raise ChildEnded."""
+        """The next message.
+
+        Raises:
+            ChildEnded: the process has ended.
+        """
 
     def kill(self) -> None: ...
 

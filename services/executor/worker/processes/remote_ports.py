@@ -67,7 +67,11 @@ class Values:
         return dump(self._adapter, tuple(plain)), content
 
     def load(self, message: RawMessage) -> list[Any]:
-        """Raise InvalidMessage."""
+        """The values in a message, and its content where bytes are expected.
+
+        Raises:
+            InvalidMessage: it is malformed.
+        """
         values = list(load(self._adapter, message))
         if self._bytes_at is not None:
             values[self._bytes_at] = bytes(message.content) if values[self._bytes_at] else None
@@ -103,7 +107,11 @@ class RemoteFunction:
         return self._result.dump([await getattr(port, self.method)(**named)])
 
     def load_answer(self, answer: RawMessage) -> Any:
-        """Raise InvalidMessage."""
+        """The result in an answer.
+
+        Raises:
+            InvalidMessage: it is malformed.
+        """
         [result] = self._result.load(answer)
         return result
 
