@@ -17,6 +17,8 @@ class AttemptRequest:
     `left_out` are the paths of steps that are skipped, with those inside them. If the first step of the flow is one,
     the app is neither installed nor launched where a device keeps it in its state; elsewhere it is launched.
 
+    `interactive`: the person who is asked tries steps, as often as it takes, until one is kept.
+
     `org_id` and `app` (its id) select the entries of the step cache. `env` are variables from outside of the flow, of
     which those named in `secrets` have values that nobody may read, and so have those whose names say so.
     """
@@ -32,6 +34,7 @@ class AttemptRequest:
     steps: object
     positions: str = ""
     left_out: frozenset[str] = frozenset()
+    interactive: bool = False
     build: Build = NO_BUILD
     config: RunConfig = DEFAULTS
     env: Mapping[str, str] = field(default_factory=dict, repr=False)

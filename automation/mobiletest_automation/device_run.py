@@ -156,8 +156,14 @@ class DeviceRun:
             scripts=ScriptRunner(self.templates, secrets, scope),
             seconds=request.step_seconds,
             left_out=request.left_out,
-            human_help=HumanHelp(self.human, device, watcher, actions, self.recorder) if self.human else None,
+            human_help=self._human_help(device, watcher, actions),
         )
+
+    def _human_help(self, device: Device, watcher: Watcher, actions: DeviceActions) -> HumanHelp | None:
+        if self.human is None:
+            return None
+        interactive = self.request.interactive
+        return HumanHelp(self.human, device, watcher, actions, self.recorder, interactive=interactive)
 
     def _cache_key(self, sentence: str) -> StepCacheKey:
         return StepCacheKey(self.request.org_id, self.request.app, self.request.platform, sentence)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mobiletest_automation.flows.positions import SourcePosition
 from mobiletest_automation.model.results import Artifact, CacheOutcome, StepResult
 from mobiletest_automation.screen.elements import Element, Point
 from mobiletest_automation.sentences.intents import Action
@@ -76,19 +77,29 @@ class NoStepCache:
 
 @dataclass(frozen=True, slots=True)
 class HumanQuestion:
-    """A question about a step that cannot continue; `screenshot` is the name of an artifact."""
+    """A question about a step that cannot continue; `screenshot` is the name of an artifact.
+
+    To a person who tries steps it also says where the step is written, what is on the screen, and which answer has just
+    worked, if one has: that one may be kept.
+    """
 
     text: str
     step_index: int
     options: tuple[str, ...]
     screenshot: str = ""
+    position: SourcePosition | None = None
+    screen: tuple[str, ...] = ()
+    worked: str = ""
 
 
 class Human(Protocol):
     """A person who may be asked."""
 
     async def ask(self, question: HumanQuestion) -> str | None:
-        """One of the options, or a sentence to run instead; None when nobody answered in time."""
+        """One of the options, or a sentence to run instead; None when nobody answered in time.
+
+        A person who tries steps may also write a command, as a line of a flow: "- tapOn: Pay".
+        """
 
 
 class FlowFiles(Protocol):

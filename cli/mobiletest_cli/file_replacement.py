@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from mobiletest_cli.errors import INVALID_FILE, CliError
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which replaces `path` when the block ends without an error; its folders are made.
 
-    Devices and pipes are written as they are, and so are files behind links.
+    Devices and pipes are written as they are, and so are files behind links; a file that is replaced keeps its mode.
 
     Raises:
         CliError: it cannot be written.
@@ -31,6 +32,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         try:
             with part.open("wb") as content:
                 yield content
+            if target.exists():
+                shutil.copymode(target, part)
             part.replace(target)
         finally:
             with suppress(OSError):

@@ -99,6 +99,11 @@ class Output:
         answer: str = typer.prompt(printable(f"{one_line(question)}: "), prompt_suffix="", hide_input=hidden, err=True)
         return answer
 
+    def prompt(self, text: str) -> None:
+        """Text in front of what the user types, which somebody else reads."""
+        sys.stderr.write(printable(f"{one_line(text)} "))
+        sys.stderr.flush()
+
     def confirm(self, question: str) -> bool:
         """Whether the user says yes."""
         return typer.confirm(printable(f"{one_line(question)} [y/N]: "), prompt_suffix="", show_default=False, err=True)

@@ -4,16 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from time import monotonic
 
 from mobiletest_automation.devices.port import Device, DeviceFailure
 from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.evidence.recorder import StepRecorder
-from mobiletest_automation.flows.loader import parse_flow
+from mobiletest_automation.flows.loader import load_flow, parse_flow
 from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.steps import BlockCommand, Sentence, Step
 from mobiletest_automation.flows.texts import well_formed
-from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.failures import Category, Fault
 from mobiletest_automation.model.results import Resolution
 from mobiletest_automation.outcome import RECOVERABLE, ScriptFailed, StepFailed, StepOutcome
 from mobiletest_automation.ports import Human, HumanQuestion
@@ -33,6 +34,8 @@ SCREENSHOT_SECONDS = 10.0
 KEEPALIVE_SECONDS = 20.0
 
 RETRY, SKIP, FAIL = "retry", "skip", "fail"
+# Of an interactive person: the answer that has worked takes the place of the step; ask again, with the present screen.
+KEEP, LOOK = "keep", "look"
 
 # Failures that a person may help with: the app is still running. (config_invalid: there is no model.)
 ASKABLE = RECOVERABLE - {Category.APP_LAUNCH_FAILED} | {
@@ -78,16 +81,20 @@ class HumanAnswer:
     def chooses_element(self) -> bool:
         return self.choices is not None and self.text in self.choices.options
 
-    def step(self) -> Step:
-        """The step that the person wrote, in one line.
+    def step(self, *, commands: bool = False) -> Step:
+        """The step that the person wrote, in one line. `commands`: it may be a line of a flow, "- tapOn: Pay".
 
         Raises:
             StepFailed: it is not one step (script_error).
         """
         try:
-            step = parse_flow([self.text]).steps[0]
+            is_line = commands and self.text.startswith("- ")
+            flow = load_flow(self.text).require() if is_line else parse_flow([self.text])
+            [step] = flow.steps
         except DocumentError as error:
             raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a step: {error.message}") from error
+        except ValueError:
+            raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a single step") from None
         if isinstance(step.command, BlockCommand):
             raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a single step")
         return step
@@ -115,9 +122,14 @@ class HumanHelp:
         actions: DeviceActions,
         recorder: StepRecorder,
         *,
+        interactive: bool = False,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
     ) -> None:
+        """An `interactive` person is asked until the step passes or the person ends it, also after an answer that has
+        worked, and about any failure of the test.
+        """
         self._human = human
+        self._interactive = interactive
         self._keepalive_seconds = keepalive_seconds
         self._device = device
         self._watcher = watcher
@@ -127,31 +139,68 @@ class HumanHelp:
     async def run(self, index: int, step: Step, run: RunStep) -> StepOutcome | None:
         """Run the step, and ask about it while it fails; None if a person skips it."""
         try:
-            return await run(step)
+            return await self._run(step, run)
         except StepFailed as failed:
-            if failed.category not in ASKABLE or isinstance(failed, ScriptFailed):
+            if not self._may_ask(failed):
                 raise
-            failure = failed
-        for number in range(QUESTIONS_LIMIT):
-            answer = await self.ask(index, step, failure, number)
-            try:
-                outcome = await self._follow(answer, step, run)
-            except StepFailed as failed:
-                failure = answer.explain(failed)
-            else:
+            failure = problem = failed
+        worked: tuple[HumanAnswer, StepOutcome] | None = None
+        for number in count() if self._interactive else range(QUESTIONS_LIMIT):
+            answer = await self.ask(index, step, failure, number, problem, worked[0].text if worked else "")
+            if self._interactive and answer.text == LOOK:
+                continue
+            if worked is not None and answer.text == KEEP:
+                answer, outcome = worked
                 self._recorder.human_helped = True
-                return answer.annotate(outcome) if outcome is not None else None
+                return answer.annotate(outcome)
+            try:
+                followed = await self._follow(answer, step, run)
+            except StepFailed as failed:
+                if self._interactive and not self._may_ask(failed):
+                    raise
+                problem, worked = failed if self._interactive else answer.explain(failed), None
+                if answer.text == RETRY or not self._interactive:
+                    failure = problem
+                continue
+            if self._interactive and followed is not None and answer.text != RETRY:
+                worked = (answer, followed)
+                continue
+            self._recorder.human_helped = True
+            return answer.annotate(followed) if followed is not None else None
         raise failure
+
+    def _may_ask(self, failed: StepFailed) -> bool:
+        if self._interactive:
+            return failed.category in ASKABLE or failed.category.fault is Fault.TEST
+        return failed.category in ASKABLE and not isinstance(failed, ScriptFailed)
+
+    async def _run(self, step: Step, run: RunStep) -> StepOutcome:
+        try:
+            return await run(step)
+        except DeviceFailure as failed:
+            if not self._interactive:
+                raise
+            raise StepFailed(failed.category, failed.message) from failed
 
     async def _follow(self, answer: HumanAnswer, step: Step, run: RunStep) -> StepOutcome | None:
         if answer.text == SKIP:
             return None
         if answer.text == RETRY:
-            return await run(step)
-        return await (self.act_on_choice(answer) if answer.chooses_element else run(answer.step()))
+            return await self._run(step, run)
+        if answer.chooses_element:
+            return await self.act_on_choice(answer)
+        return await self._run(answer.step(commands=self._interactive), run)
 
-    async def ask(self, index: int, step: Step, failed: StepFailed, number: int) -> HumanAnswer:
-        """The answer to the question of this number about the step.
+    async def ask(
+        self,
+        index: int,
+        step: Step,
+        failed: StepFailed,
+        number: int,
+        problem: StepFailed | None = None,
+        worked: str = "",
+    ) -> HumanAnswer:
+        """The answer to the question of this number about the step, which says the `problem`, or `failed` without one.
 
         Raises:
             StepFailed: nobody answers, or the answer is FAIL: `failed`, with the reason added.
@@ -159,14 +208,27 @@ class HumanHelp:
         choices = self._choices(step)
         mask = self._recorder.secrets.mask
         options = (*(map(mask, choices.options) if choices else ()), RETRY, SKIP, FAIL)
-        text = mask(f"This step cannot continue: {step.title}\n{failed.message}")
+        text = mask(f"This step cannot continue: {step.title}\n{(problem or failed).message}")
+        question = HumanQuestion(text, index, options)
+        if self._interactive:
+            position, screen = self._recorder.steps[index].position, await self._read_screen()
+            question = replace(question, position=position, screen=tuple(map(mask, screen)), worked=worked)
         began = monotonic()
-        answer = await self._wait_for_answer(index, HumanQuestion(text, index, options), number)
+        answer = await self._wait_for_answer(question, number)
         if answer is None:
             raise _with_sentence(failed, f"Nobody answered within {monotonic() - began:.0f} s.")
         if answer == FAIL:
             raise _with_sentence(failed, "A person let it fail.")
         return HumanAnswer(_unmasked(answer, options, choices), choices)
+
+    async def _read_screen(self) -> Sequence[str]:
+        """The visible elements that have a name."""
+        try:
+            async with asyncio.timeout(SCREENSHOT_SECONDS):
+                outline = await self._watcher.look()
+        except (DeviceFailure, TimeoutError):
+            return ()
+        return [element.describe() for element in outline.visible if element.name]
 
     async def act_on_choice(self, answer: HumanAnswer) -> StepOutcome:
         """The action on the chosen element, if the screen still offers the same elements."""
@@ -178,9 +240,9 @@ class HumanHelp:
         await self._actions.act(choices.intent, element)
         return StepOutcome(action=choices.intent.action, resolution=Resolution.RULE, element=element)
 
-    async def _wait_for_answer(self, index: int, question: HumanQuestion, number: int) -> str | None:
+    async def _wait_for_answer(self, question: HumanQuestion, number: int) -> str | None:
         """Ask, with a screenshot, and keep the session of the device alive meanwhile."""
-        screenshot = await self._take_screenshot(index, number)
+        screenshot = await self._take_screenshot(question.step_index, number)
         asking = asyncio.ensure_future(self._human.ask(replace(question, screenshot=screenshot)))
         try:
             while not asking.done():

@@ -103,6 +103,9 @@ def run(
         str | None, typer.Option(metavar="STEP", help="With --local: end with this step, 5 or flow.yaml:17.")
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="With --local: run again after changes.")] = False,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", help="With --local: try steps where one fails, and write them to the file.")
+    ] = False,
     local_server: Annotated[
         bool, typer.Option("--local-server", help="Start a server on this machine for this command only.")
     ] = False,
@@ -117,6 +120,8 @@ def run(
     project = context.project
     said: dict[str, Any] = {"branch": ci_branch, "commit_sha": ci_commit, "pr_number": ci_pr}
     said["repository"] = ci_repository
+    local_only: dict[str, Any] = {"--device": device, "--capability": capability, "--from": from_, "--until": until}
+    local_only |= {"--watch": watch, "--interactive": interactive}
     if local:
         server_only = {
             "--workflow": workflow,
@@ -132,16 +137,8 @@ def run(
         }
         refuse_without_server([option for option, value in server_only.items() if value])
         file, app = [*(file or ()), *map(Path, app or ())], None
-    elif device or capability or from_ or until or watch:
-        local_only = {
-            "--device": device,
-            "--capability": capability,
-            "--from": from_,
-            "--until": until,
-            "--watch": watch,
-        }
-        option = next(option for option, value in local_only.items() if value)
-        raise CliError(f"{option} is for runs in this process", USAGE, "Run with --local")
+    elif given := [option for option, value in local_only.items() if value]:
+        raise CliError(f"{given[0]} is for runs in this process", USAGE, "Run with --local")
     files, apps, paths = app_files(context.output, file or (), app or (), paths or ())
     if local:
         selection = Selection(
@@ -167,6 +164,7 @@ def run(
             start=from_,
             end=until,
             watch=watch,
+            interactive=interactive,
         )
     found = detect(os.environ, *paths[:1], Path.cwd())
     attribution = replace(found, **{name: value for name, value in said.items() if value is not None})
@@ -232,6 +230,7 @@ def _run_here(
     start: str | None,
     end: str | None,
     watch: bool,
+    interactive: bool,
 ) -> int:
     """Run without a server. The exit code; CliError: it could not be started."""
     from mobiletest_cli.local_requirements import check_installed
@@ -239,7 +238,7 @@ def _run_here(
     check_installed()
     from mobiletest_cli.local_run.command import LocalOptions, LocalTestRun
 
-    options = LocalOptions(device, capabilities, timeout, fail_on_timeout, start, end, watch)
+    options = LocalOptions(device, capabilities, timeout, fail_on_timeout, start, end, watch, interactive)
     return LocalTestRun(context.output, destinations).run(selection, options)
 
 

@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +23,11 @@ from mobiletest_automation.web_addresses import EVERY_NAME, EVERYWHERE
 from mobiletest_cli.errors import TIMEOUT, USAGE, CliError
 from mobiletest_cli.interruption import Interrupted
 from mobiletest_cli.local_run.devices import ChosenDevice, choose_device
+from mobiletest_cli.local_run.flow_editor import FlowEditor
+from mobiletest_cli.local_run.interactive import TerminalHuman, check_terminal, read_line
 from mobiletest_cli.local_run.machine import Machine, ThisMachine
 from mobiletest_cli.local_run.preparation import prepare
-from mobiletest_cli.local_run.results import LocalResults, LocalRun
+from mobiletest_cli.local_run.results import EvidenceFolder, LocalResults, LocalRun
 from mobiletest_cli.local_run.runner import CLOSE_SECONDS, LocalRunner, Plan
 from mobiletest_cli.local_run.sessions import OneDevice, running_hub
 from mobiletest_cli.local_run.watch import WatchedFiles, run_on_change
@@ -58,6 +60,7 @@ class LocalOptions:
     start: str | None = None
     end: str | None = None
     watch: bool = False
+    interactive: bool = False
 
 
 class LocalTestRun:
@@ -72,6 +75,9 @@ class LocalTestRun:
     def run(self, wanted: Selection, options: LocalOptions) -> int:
         """The exit code. CliError: it could not be started. A signal ends it, and closes the session first."""
         self._destinations.check(wait=True)
+        if options.interactive:
+            check_terminal(self._output)
+            wanted = replace(wanted, retries=0)
         device = choose_device(self._machine, options.device, wanted.platform, options.capabilities)
         if not options.watch:
             return self._run_once(wanted, options, device)
@@ -98,7 +104,7 @@ class LocalTestRun:
         app = wanted.app_files[0] if wanted.app_files else None
         with self._evidence_folder() as evidence:
             with _logs_shown(self._output), running_hub(device) as running:
-                work = _Work(self._output, results, evidence, options)
+                work = _Work(self._output, results, evidence, options, FlowEditor(files.text, files.display_path))
                 reason = asyncio.run(work.run(plan, running, app))
             results.finish_evidence(self._output)
         execution = results.execution(cancelled=isinstance(reason, Interrupted))
@@ -122,8 +128,11 @@ class LocalTestRun:
 class _Work:
     """The part that runs in an event loop."""
 
-    def __init__(self, output: Output, results: LocalResults, evidence: Path, options: LocalOptions) -> None:
+    def __init__(
+        self, output: Output, results: LocalResults, evidence: Path, options: LocalOptions, editor: FlowEditor
+    ) -> None:
         self._output = output
+        self._editor = editor
         self._results = results
         self._evidence = evidence
         self._options = options
@@ -142,6 +151,7 @@ class _Work:
                 on_defect=self._show_defect,
                 models=await _open_models(stack, os.environ),
                 new_http=_new_http,
+                new_human=self._new_human if self._options.interactive else None,
             )
             task = asyncio.ensure_future(runner.run(plan, lambda: str(uuid4())))
             with self._stopped_by_signals(task, devices), self._live():
@@ -162,6 +172,9 @@ class _Work:
             if self._reason is None:
                 raise
 
+    def _new_human(self, folder: EvidenceFolder) -> TerminalHuman:
+        return TerminalHuman(self._output, self._editor, folder, read_line)
+
     def _show(self, run: LocalRun) -> None:
         self._display.tally.add_execution(self._results.execution())
         self._display.show_runs([self._results.document(run)])
@@ -172,7 +185,7 @@ class _Work:
 
     @contextmanager
     def _live(self) -> Iterator[None]:
-        if not self._output.live:
+        if not self._output.live or self._options.interactive:
             yield
             return
         with self._output.status(lambda: self._display.line(0.0)):

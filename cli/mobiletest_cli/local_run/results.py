@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from mobiletest_cli import api_types
 
 
+HELPED = "A person helped, so this says nothing of the flow as it was written."
+
+
 @dataclass(frozen=True, kw_only=True)
 class LocalRun:
     """A flow that is run here. `path` is that of its file in the workspace, which is the id of the test, too.
@@ -234,8 +237,10 @@ class LocalResults:
 
 
 def partial(run: LocalRun) -> str:
-    """What is to be said of a run of a part of the flow, in a sentence; "" for a whole one."""
-    return f"Only {run.part} ran, so this says nothing of the whole test." if run.part else ""
+    """Why a run says nothing of the whole test, in sentences; "" if it does."""
+    part = f"Only {run.part} ran, so this says nothing of the whole test." if run.part else ""
+    helped = any(attempt.human_helped for attempt in run.attempts)
+    return " ".join(filter(None, [part, HELPED if helped else ""]))
 
 
 def _failing_step(run: api_types.Run) -> api_types.StepResult | None:

@@ -22,10 +22,13 @@ from mobiletest_cli.local_run.results import EvidenceFolder, LocalResults, Local
 
 if TYPE_CHECKING:
     from mobiletest_automation.model_ports import ModelProvider
+    from mobiletest_automation.ports import Human
     from mobiletest_automation.scripting.http import SendHttp
 
 # How long a stopped attempt waits for its session to be closed.
 CLOSE_SECONDS = 60.0
+# How long an attempt may last in which a person tries steps.
+INTERACTIVE_SECONDS = 24 * 3600.0
 WORKER = "this machine"
 
 
@@ -90,13 +93,16 @@ class LocalRunner:
         on_defect: Callable[[Exception], None],
         models: ModelProvider | None = None,
         new_http: Callable[[], SendHttp] | None = None,
+        new_human: Callable[[EvidenceFolder], Human] | None = None,
     ) -> None:
         """Artifacts go to a folder for each run in the folder `evidence`. `new_http` makes what sends the requests of
-        the scripts of one attempt; None: they have no network.
+        the scripts of one attempt; None: they have no network. `new_human` makes the person who tries steps where one
+        fails; None: nobody does.
         """
         self._devices = devices
         self._models = models
         self._new_http = new_http
+        self._new_human = new_human
         self._results = results
         self._evidence = evidence
         self._on_change = on_change
@@ -158,6 +164,7 @@ class LocalRunner:
                 self._request(run, plan, flow, number),
                 evidence=folder,
                 progress=remember,
+                human=self._new_human(folder) if self._new_human is not None else None,
                 files=LocalFlowFiles(flow.files),
             )
         except asyncio.CancelledError:
@@ -173,7 +180,7 @@ class LocalRunner:
         return ended
 
     def _request(self, run: LocalRun, plan: Plan, flow: PlannedFlow, number: int) -> AttemptRequest:
-        return AttemptRequest(
+        request = AttemptRequest(
             run_id=run.id,
             flow_name=Path(flow.path).stem,
             use_cache=False,
@@ -187,6 +194,9 @@ class LocalRunner:
             env=plan.variables,
             secrets=plan.secrets,
         )
+        if self._new_human is None:
+            return request
+        return replace(request, interactive=True, run_seconds=INTERACTIVE_SECONDS)
 
     def _end(self, index: int, failure: Failure | None) -> None:
         status, success = verdict(failure)

@@ -35,3 +35,26 @@ def test_watch_runs_again_after_each_change_until_ctrl_c(flow: Path) -> None:
         assert "1 failed of 1 run." in shown.wait_for(WAITING)
         shown.press("\x03")
         shown.wait_for("ended with 1")
+
+
+def test_interactive_repairs_a_flow_while_it_runs(flow: Path) -> None:
+    asked, worked = "Enter shows the screen again.", "or go on without."
+    head = "appId: com.example.shop\n---\n- launchApp\n"
+    flow.write_text(f"{head}# the button\n- tapOn: Nothing\n\n- assertVisible: No basket\n")
+    with run_local(flow, "--interactive") as shown:
+        assert 'button "Log in"' in shown.wait_for(asked)
+        shown.press("tapOn: Log in\n")
+        shown.wait_for(worked)
+        shown.press("replace\n")
+        assert "This step cannot continue: assertVisible" in shown.wait_for(asked)
+        shown.press("skip\n")
+        assert "A person helped, so this says nothing of the flow as it was written." in shown.wait_for("ended with 0")
+    assert flow.read_text() == f"{head}# the button\n- tapOn: Log in\n\n- assertVisible: No basket\n"
+
+
+def test_ctrl_c_ends_an_interactive_run(flow: Path) -> None:
+    flow.write_text("appId: com.example.shop\n---\n- launchApp\n- tapOn: Nothing\n")
+    with run_local(flow, "--interactive") as shown:
+        shown.wait_for(">")
+        shown.press("\x03")
+        shown.wait_for("ended with 130")

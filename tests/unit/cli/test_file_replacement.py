@@ -19,6 +19,14 @@ def test_folders_are_made(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b.xml").read_bytes() == b"new"
 
 
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.touch()
+    path.chmod(0o640)
+    write(path, b"new")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
 def test_a_failure_keeps_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     path.write_bytes(b"old")

@@ -197,3 +197,48 @@ async def test_an_answer_ends_the_waiting_although_the_device_hangs() -> None:
     actions = DeviceActions(device, watcher, Keyboard(device, watcher, recorder.secrets))
     human_help = HumanHelp(Late("skip"), device, watcher, actions, recorder, keepalive_seconds=0.01)
     assert (await human_help.ask(recorder.begin(step, 0), step, failed, 0)).text == "skip"
+
+
+async def try_steps(
+    *answers: str | None, steps: Sequence[object] = ("Tap Buy", "back")
+) -> tuple[FakeHuman, AttemptResult]:
+    human = FakeHuman(*answers)
+    return human, await run(FakeDevice(TWO), human, *steps, interactive=True)
+
+
+async def test_an_interactive_person_tries_steps_until_one_is_kept() -> None:
+    add, pay = "- tapOn: Add", "- tapOn: {text: Pay}"
+    human, result = await try_steps("Tap Nothing", add, "look", pay, "keep")
+    assert [question.worked for question in human.questions] == ["", "", add, add, pay]
+    assert human.questions[1].text.startswith("This step cannot continue: Tap Buy\nNothing was not found")
+    assert human.questions[0].screen == ('button "Add"', 'button "Add"', 'button "Pay"')
+    assert (result.failure, result.human_helped) == (None, True)
+    assert [status for status, _ in said(result)] == ["passed", "passed"]
+
+
+async def test_a_step_that_worked_may_come_before_the_one_that_failed() -> None:
+    human, result = await try_steps("- tapOn: Pay", "retry", "skip")
+    assert [status for status, _ in said(result)] == ["skipped", "passed"]
+    assert human.questions[2].worked == ""
+
+
+async def test_an_interactive_person_who_quits_gets_the_failure_of_the_step() -> None:
+    _, result = await try_steps("- tapOn: Pay", "Tap Other", "fail")
+    failure = failure_of(result)
+    assert failure.category is Category.ELEMENT_NOT_FOUND
+    assert failure.message.startswith("Buy was not found")
+
+
+@pytest.mark.parametrize("answer", ["- runFlow: x.yaml", "- back\n- back", "- unknown: x", "- ["])
+async def test_what_is_no_single_step_is_asked_about_again(answer: str) -> None:
+    human, result = await try_steps(answer, "skip")
+    assert (result.failure, len(human.questions)) == (None, 2)
+
+
+async def test_scripts_are_asked_about_at_a_terminal_only() -> None:
+    steps = [{"evalScript": "${throw 'x'}"}]
+    human, result = await try_steps("skip", steps=steps)
+    assert (result.failure, len(human.questions)) == (None, 1)
+    other = FakeHuman("skip")
+    assert (await run(FakeDevice(TWO), other, *steps)).failure is not None
+    assert other.questions == []

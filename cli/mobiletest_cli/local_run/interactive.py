@@ -1,0 +1,127 @@
+"""A person at the terminal, who tries steps where a flow fails, and writes what works into its file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import yaml
+
+from mobiletest_automation.steps.human_help import FAIL, KEEP, LOOK, RETRY, SKIP
+from mobiletest_cli.errors import USAGE, CliError
+
+if TYPE_CHECKING:
+    from mobiletest_automation.ports import HumanQuestion
+    from mobiletest_cli.local_run.flow_editor import FlowEditor
+    from mobiletest_cli.local_run.results import EvidenceFolder
+    from mobiletest_cli.output import Output
+
+ReadLine = Callable[[], Awaitable[str | None]]
+
+_SHOWN = 30
+_HELP = (
+    'Try a sentence or a command, such as tap "Log in" or tapOn: Log in. Or: retry the step, skip it, quit. '
+    "Enter shows the screen again."
+)
+_WORKED = "It worked. Write it into the file: replace the step by it, or insert it before the step; or go on without."
+_WORDS = {"": LOOK, "retry": RETRY, "skip": SKIP, "quit": FAIL}
+
+
+class TerminalHuman:
+    """The port Human at a terminal."""
+
+    def __init__(self, output: Output, editor: FlowEditor, evidence: EvidenceFolder, read_line: ReadLine) -> None:
+        """`read_line` returns what the person types, and None when there is no more."""
+        self._output = output
+        self._editor = editor
+        self._evidence = evidence
+        self._read_line = read_line
+
+    async def ask(self, question: HumanQuestion) -> str | None:
+        """What to do, as the person says, after the file was changed as it says."""
+        self._show(question)
+        while True:
+            self._output.prompt(">")
+            line = await self._read_line()
+            if line is None:
+                return FAIL
+            typed = line.strip()
+            if typed in _WORDS:
+                return _WORDS[typed]
+            if question.worked and typed in ("replace", "insert", "go on"):
+                if typed == "go on":
+                    return KEEP
+                if self._was_written(question, typed):
+                    return KEEP if typed == "replace" else RETRY
+            else:
+                return typed if typed in question.options else as_yaml(typed)
+
+    def _show(self, question: HumanQuestion) -> None:
+        say = self._output.say
+        say("")
+        if question.worked:
+            say(f"  {question.worked}")
+        else:
+            for line in question.text.splitlines():
+                say(line)
+        shown = [*question.screen[:_SHOWN], *(["..."] if len(question.screen) > _SHOWN else [])]
+        say("On the screen:" if shown else "On the screen is nothing with a name.")
+        for element in shown:
+            say(f"  {element}")
+        if picture := self._evidence.path_of(question.screenshot):
+            say(f"  {picture}")
+        for option in question.options:
+            if option not in _WORDS.values():
+                say(f"  > {option}")
+        say(_WORKED if question.worked else _HELP)
+
+    def _was_written(self, question: HumanQuestion, how: str) -> bool:
+        """Whether the file has the step that worked; why not is said."""
+        position = question.position
+        try:
+            if position is None:
+                raise CliError("the step was not written: where the failed step is written is not known", USAGE)
+            (self._editor.replace if how == "replace" else self._editor.insert)(position, question.worked)
+        except CliError as error:
+            self._output.error_line(error.message)
+            return False
+        self._output.say(f"Wrote {question.worked} into {self._editor.path_of(position)}.")
+        return True
+
+
+def as_yaml(typed: str) -> str:
+    """The line of a flow for a sentence or a command as a person types it: "- tapOn: Pay"."""
+    text = typed.removeprefix("- ").strip()
+    try:
+        value = yaml.safe_load(f"- {text}")[0]
+    except yaml.YAMLError:
+        value = None
+    is_step = isinstance(value, dict) or value == text or (isinstance(value, str) and text[:1] in ("'", '"'))
+    return f"- {text if is_step else json.dumps(text, ensure_ascii=False)}"
+
+
+def check_terminal(output: Output) -> None:
+    """CliError: nobody can be asked."""
+    if not (output.shows_progress and sys.stdin.isatty()):
+        hint = "Run it at a terminal, without --json and --quiet"
+        raise CliError("--interactive asks at a terminal, and there is none", USAGE, hint)
+
+
+async def read_line() -> str | None:
+    """A line of the terminal; None at its end. It can be cancelled, other than a thread that reads."""
+    loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno()
+    typed: asyncio.Future[bytes] = loop.create_future()
+
+    def read() -> None:
+        if not typed.done():
+            typed.set_result(os.read(descriptor, 65536))
+
+    loop.add_reader(descriptor, read)
+    try:
+        return (await typed).decode(errors="replace") or None
+    finally:
+        loop.remove_reader(descriptor)
