@@ -5,11 +5,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from mobiletest_automation.attempt_request import AttemptRequest
-from mobiletest_automation.commands.baselines import TakenPictures
-from mobiletest_automation.commands.context import ELEMENT_SECONDS, CommandContext
+from mobiletest_automation.commands.context import (
+    ELEMENT_SECONDS,
+    CommandContext,
+    RandomTexts,
+    ScreenRecordings,
+    TakenPictures,
+)
 from mobiletest_automation.commands.executor import CommandExecutor
-from mobiletest_automation.commands.random_texts import RandomTexts
-from mobiletest_automation.commands.recordings import ScreenRecordings
 from mobiletest_automation.commands.support import check_supported
 from mobiletest_automation.devices.port import Build, Device, DeviceFailure
 from mobiletest_automation.devices.watcher import Watcher

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from mobiletest_automation.flows.environment import BUILT_IN_NAMES
-from mobiletest_automation.flows.variable_reads import variables_read
+from mobiletest_automation.flows.variables import variables_read
 from mobiletest_cli.workspace import Workspace
 
 PREFIX = "MAESTRO_"

@@ -13,9 +13,14 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from mobiletest_automation.flows.found_workspace import FoundWorkspace, find_flows
 from mobiletest_automation.flows.subflows import SCRIPT_ENDINGS
-from mobiletest_automation.flows.workspace import FLOW_ENDINGS, InvalidWorkspace, may_be_flow
+from mobiletest_automation.flows.workspace import (
+    FLOW_ENDINGS,
+    FoundWorkspace,
+    InvalidWorkspace,
+    find_flows,
+    may_be_flow,
+)
 from mobiletest_automation.flows.workspace import Workspace as FlowWorkspace
 from mobiletest_automation.flows.workspace_config import CONFIG_FILES, CONFIG_KEYS
 from mobiletest_automation.flows.workspace_files import (

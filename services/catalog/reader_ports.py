@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from mobiletest_automation.flows.found_workspace import FoundWorkspace
 from mobiletest_automation.flows.loader import NO_FILES, Files
+from mobiletest_automation.flows.workspace import FoundWorkspace
 from services.catalog.model.builds import Inspection, RejectedArtifact
 from services.catalog.model.tests import ReadFlow, Step
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mobiletest_automation.app_files.archive_limits import HostileArchive
-from mobiletest_automation.flows.found_workspace import FoundFlow, FoundWorkspace, find_flows
-from mobiletest_automation.flows.workspace import InvalidWorkspace
+from mobiletest_automation.flows.workspace import FoundFlow, FoundWorkspace, InvalidWorkspace, find_flows
 from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_automation.flows.workspace_media import FILE_BYTES, MediaFile
 from services.catalog.inspection.workspace_archive import open_archive, read_file

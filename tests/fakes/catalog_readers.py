@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mobiletest_automation.flows.found_workspace import FoundWorkspace
 from mobiletest_automation.flows.loader import NO_FILES, Files
+from mobiletest_automation.flows.workspace import FoundWorkspace
 from services.catalog.flow_reader import read_flow
 from services.catalog.inspection.workspace_archive import read_file
 from services.catalog.model.builds import Inspection, RejectedArtifact

@@ -3,75 +3,65 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from mobiletest_automation.commands.context import CommandContext, command_outcome
+from mobiletest_automation.commands.preview import preview_value
 from mobiletest_automation.commands.support import missing_file
 from mobiletest_automation.devices.port import LaunchOptions, LinkTarget
-from mobiletest_automation.flows.app_commands import (
-    AppCommand,
-    ClearKeychain,
-    ClearState,
-    KillApp,
-    LaunchApp,
-    OpenBrowser,
-    OpenLink,
-    SetPermissions,
-    StopApp,
-)
-from mobiletest_automation.flows.device_commands import (
-    AddMedia,
-    AssertMode,
-    DeviceCommand,
-    Mode,
-    SetLocation,
-    SetMode,
-    SetOrientation,
-    Travel,
-)
+from mobiletest_automation.flows import app_commands, device_commands
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import StepFailed, StepOutcome
+from mobiletest_automation.sentences.grounding import Grounding
+
+AppOrDevice: TypeAlias = app_commands.AppCommand | device_commands.DeviceCommand
 
 LEG_STEPS = 50
 
 
-async def perform_on_app(context: CommandContext, command: AppCommand | DeviceCommand) -> StepOutcome:
+async def perform_on_app(context: CommandContext, command: AppOrDevice) -> StepOutcome:
     device = context.device
     match command:
-        case LaunchApp():
+        case app_commands.LaunchApp():
             await _launch(context, command)
-        case StopApp(app_id):
+        case app_commands.StopApp(app_id):
             await device.stop(context.other_app(app_id))
-        case KillApp(app_id):
+        case app_commands.KillApp(app_id):
             await device.kill(context.other_app(app_id))
-        case ClearState(app_id):
+        case app_commands.ClearState(app_id):
             await device.clear_state(context.other_app(app_id))
-        case ClearKeychain():
+        case app_commands.ClearKeychain():
             await device.clear_keychain()
-        case SetPermissions(app_id, permissions):
+        case app_commands.SetPermissions(app_id, permissions):
             await device.set_permissions(context.other_app(app_id), dict(permissions))
-        case OpenLink():
+        case app_commands.OpenLink():
             await device.open_link(command.link, _link_target(command))
-        case OpenBrowser(link):
+        case app_commands.OpenBrowser(link):
             await device.open_browser(link)
-        case SetMode(mode, on):
+        case device_commands.SetMode(mode, on):
             await device.set_mode(mode, on=not await device.is_mode_on(mode) if on is None else on)
-        case AssertMode(mode, on):
+        case device_commands.AssertMode(mode, on):
             await _check_mode(context, mode, on)
-        case AddMedia(files):
+        case device_commands.AddMedia(files):
             await _add_media(context, files)
-        case Travel():
+        case device_commands.Travel():
             await _travel(context, command)
-        case SetLocation(latitude, longitude):
+        case device_commands.SetLocation(latitude, longitude):
             await device.set_location(latitude, longitude)
-        case SetOrientation(orientation):
+        case device_commands.SetOrientation(orientation):
             await device.set_orientation(orientation)
         case _:
             assert_never(command)
     return command_outcome(command)
 
 
-async def _launch(context: CommandContext, command: LaunchApp) -> None:
+def preview_on_app(command: AppOrDevice) -> Grounding:
+    if isinstance(command, device_commands.SetMode | device_commands.AssertMode):
+        return preview_value(command, None if command.on is None else "on" if command.on else "off")
+    return preview_value(command, command.subject or None)
+
+
+async def _launch(context: CommandContext, command: app_commands.LaunchApp) -> None:
     if command.clear_keychain:
         await context.device.clear_keychain()
     options = LaunchOptions(
@@ -86,7 +76,7 @@ async def _launch(context: CommandContext, command: LaunchApp) -> None:
     await context.device.launch(options)
 
 
-async def _check_mode(context: CommandContext, mode: Mode, on: bool) -> None:
+async def _check_mode(context: CommandContext, mode: device_commands.Mode, on: bool) -> None:
     if await context.device.is_mode_on(mode) != on:
         raise StepFailed(Category.ASSERTION_FAILED, f"{mode.words} is {'off' if on else 'on'}")
 
@@ -98,7 +88,7 @@ async def _add_media(context: CommandContext, files: Sequence[str]) -> None:
         await context.device.add_media(PurePosixPath(path).name, await context.files.read(path))
 
 
-async def _travel(context: CommandContext, command: Travel) -> None:
+async def _travel(context: CommandContext, command: device_commands.Travel) -> None:
     """The first point, then up to LEG_STEPS points on the way to each of the others, at most one each second."""
     device = context.device
     await device.set_location(command.points[0].latitude, command.points[0].longitude)
@@ -112,7 +102,7 @@ async def _travel(context: CommandContext, command: Travel) -> None:
         arrival += seconds
 
 
-def _link_target(command: OpenLink) -> LinkTarget:
+def _link_target(command: app_commands.OpenLink) -> LinkTarget:
     if command.in_browser:
         return LinkTarget.BROWSER
     return LinkTarget.OWN_APP if command.in_own_app else LinkTarget.ANY

@@ -1,51 +1,56 @@
 """Checks of what is visible, and waits."""
 
 from mobiletest_automation.commands.context import CommandContext, FirstMatch, command_outcome
-from mobiletest_automation.commands.selector_search import explain_missing
+from mobiletest_automation.commands.preview import preview_expected, preview_value
+from mobiletest_automation.commands.selector_search import explain_missing, find_by_selector
 from mobiletest_automation.devices.stability import wait_until_stable
-from mobiletest_automation.flows.assertion_commands import (
-    AssertionCommand,
-    AssertNotVisible,
-    AssertTrue,
-    AssertVisible,
-    ExtendedWaitUntil,
-    WaitForAnimationToEnd,
-)
-from mobiletest_automation.flows.css_selectors import NOT_A_WEB_PAGE, css_selectors_of
-from mobiletest_automation.flows.selectors import Condition, Selector
+from mobiletest_automation.flows import assertion_commands as commands
+from mobiletest_automation.flows.selectors import NOT_A_WEB_PAGE, Condition, Selector, css_selectors_of
 from mobiletest_automation.flows.values import is_true
 from mobiletest_automation.model.failures import Category
-from mobiletest_automation.outcome import (
-    StepFailed,
-    StepOutcome,
-    not_visible_error,
-    still_visible_error,
-)
+from mobiletest_automation.outcome import StepFailed, StepOutcome, not_visible_error, still_visible_error
 from mobiletest_automation.screen.elements import Element
+from mobiletest_automation.screen.outline import Outline
+from mobiletest_automation.sentences.grounding import Grounding, ground_first
+from mobiletest_automation.sentences.intents import Action
 
 # How long an element may take to appear, or to disappear, before a condition is false; as in Maestro.
 CONDITION_SECONDS = 7.0
 
 
-async def perform_assertion(context: CommandContext, command: AssertionCommand) -> StepOutcome:
+async def perform_assertion(context: CommandContext, command: commands.AssertionCommand) -> StepOutcome:
     match command:
-        case AssertVisible(selector):
+        case commands.AssertVisible(selector):
             element = await _wait_until_visible(context, selector, context.seconds, Category.ASSERTION_FAILED)
             return command_outcome(command, element)
-        case AssertNotVisible(selector):
+        case commands.AssertNotVisible(selector):
             await _wait_until_gone(context, selector, context.seconds, Category.ASSERTION_FAILED)
             return command_outcome(command, message=_doubt_about_absence(context, selector))
-        case AssertTrue():
+        case commands.AssertTrue():
             _check_true(command)
             return command_outcome(command)
-        case ExtendedWaitUntil():
+        case commands.ExtendedWaitUntil():
             awaited = await _wait_until(context, command)
             gone = command.not_visible
             return command_outcome(command, awaited, _doubt_about_absence(context, gone) if gone is not None else "")
-        case WaitForAnimationToEnd(seconds):
+        case commands.WaitForAnimationToEnd(seconds):
             at_rest = await wait_until_stable(context.device, context.watcher, seconds)
             message = "" if at_rest else f"the screen was still moving after {seconds:g} s"
             return command_outcome(command, message=message)
+
+
+def preview_assertion(command: commands.AssertionCommand, outline: Outline) -> Grounding:
+    match command:
+        case commands.AssertVisible(selector) | commands.ExtendedWaitUntil(visible=Selector() as selector):
+            return preview_expected(command, selector, outline)
+        case commands.AssertNotVisible(selector) | commands.ExtendedWaitUntil(not_visible=Selector() as selector):
+            elements = find_by_selector(selector, outline)
+            message = f"{selector} is on this screen" if elements else ""
+            return ground_first(Action.ASSERT_NOT_VISIBLE, elements, message=message)
+        case commands.AssertTrue(value):
+            return preview_value(command, value)
+        case _:
+            return preview_value(command)
 
 
 async def condition_holds(context: CommandContext, condition: Condition) -> bool:
@@ -63,14 +68,14 @@ async def condition_holds(context: CommandContext, condition: Condition) -> bool
     return gone is None or await context.watcher.until_gone(FirstMatch(gone), seconds) is None
 
 
-def _check_true(command: AssertTrue) -> None:
+def _check_true(command: commands.AssertTrue) -> None:
     if not is_true(command.value):
         what = command.raw or command.value
-        said = f"{what} is not true" + (f": it is {command.value or 'empty'}" if command.raw else "")
-        raise StepFailed(Category.ASSERTION_FAILED, said, reason=f"{what} is not true")
+        message = f"{what} is not true" + (f": it is {command.value or 'empty'}" if command.raw else "")
+        raise StepFailed(Category.ASSERTION_FAILED, message, reason=f"{what} is not true")
 
 
-async def _wait_until(context: CommandContext, command: ExtendedWaitUntil) -> Element | None:
+async def _wait_until(context: CommandContext, command: commands.ExtendedWaitUntil) -> Element | None:
     """The visible element, if the command names one."""
     seconds = context.seconds if command.timeout_seconds is None else command.timeout_seconds
     element = None

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from mobiletest_automation.commands.context import CommandContext, command_outcome
+from mobiletest_automation.commands.preview import preview_element, preview_value
 from mobiletest_automation.commands.support import missing_file
 from mobiletest_automation.devices.stability import wait_until_stable
 from mobiletest_automation.flows.capture_commands import (
+    AiCommand,
     AssertScreenshot,
     CaptureCommand,
     StartRecording,
@@ -21,8 +23,10 @@ from mobiletest_automation.model.baseline_keys import baseline_key
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import StepFailed, StepOutcome
 from mobiletest_automation.screen.elements import Element
+from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.screen.picture_comparison import PictureComparison, compare_pictures
 from mobiletest_automation.screen.pictures import UnreadablePicture, crop_screenshot, picture_size
+from mobiletest_automation.sentences.grounding import Grounding
 
 # How long a screen may take to come to rest before it is compared.
 SETTLE_SECONDS = 2.0
@@ -55,6 +59,12 @@ async def perform_capture(context: CommandContext, command: CaptureCommand) -> S
             return replace(command_outcome(command, message=message), recording=recording, recording_name=name or "")
         case AssertScreenshot():
             return await _assert_screenshot(context, command)
+
+
+def preview_capture(command: CaptureCommand | AiCommand, outline: Outline) -> Grounding:
+    if isinstance(command, TakeScreenshot | AssertScreenshot):
+        return preview_element(command, command.crop_on, outline, command.name)
+    return preview_value(command, command.subject or None)
 
 
 async def _take_picture(context: CommandContext, crop_on: Selector | None) -> _Picture:

@@ -1,34 +1,119 @@
-"""What every command needs: the device, its screen, the variables that steps share."""
+"""What every command needs: the device, its screen, and what the steps of an attempt share."""
 
+import string
 from dataclasses import dataclass, replace
+from random import Random
 
-from mobiletest_automation.commands.baselines import TakenPictures
-from mobiletest_automation.commands.random_texts import RandomTexts
-from mobiletest_automation.commands.recordings import ScreenRecordings
 from mobiletest_automation.commands.selector_search import (
     SIMPLER_SELECTOR_HINT,
     describe_matches,
     explain_missing,
     find_by_selector,
 )
-from mobiletest_automation.devices.port import Device
+from mobiletest_automation.devices.port import Device, DeviceFailure, Recording
 from mobiletest_automation.devices.stability import wait_until_at_rest, wait_until_stable
 from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.flows.commands import BaseCommand
 from mobiletest_automation.flows.patterns import WorkBudgetExceeded
 from mobiletest_automation.flows.selectors import Selector
+from mobiletest_automation.flows.text_commands import InputRandom
 from mobiletest_automation.flows.variables import BuiltInVariables
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import Resolution
 from mobiletest_automation.outcome import StepFailed, StepOutcome, not_found_error
-from mobiletest_automation.ports import FlowFiles
+from mobiletest_automation.ports import AcceptedBaselines, FlowFiles
 from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.screen.outline import Outline
+from mobiletest_automation.scripting.fake_values import FakeValues
 from mobiletest_automation.secret_texts import Keyboard, SecretTexts
 
+# Screenshots of an attempt that can be baselines; earlier ones are forgotten.
+TAKEN_LIMIT = 20
 # How long a command, and an optional one, waits for its element, as in Maestro.
 ELEMENT_SECONDS = 17.0
 OPTIONAL_SECONDS = 7.0
+
+
+class RandomTexts:
+    """The random texts that one attempt types. Equal seeds give equal texts in the same order."""
+
+    def __init__(self, seed: str) -> None:
+        self._fake_values = FakeValues(seed)
+        self._random = Random(seed)  # noqa: S311 - texts for forms, not for secrets
+
+    def draw(self, command: InputRandom) -> str:
+        """A text of ASCII letters, a number that does not begin with 0, or a value as English forms expect it.
+
+        Addresses are of example.com, example.net and example.org, so that no stranger gets mail.
+        """
+        match command.kind:
+            case "text":
+                return "".join(self._random.choices(string.ascii_lowercase, k=command.length))
+            case "number":
+                rest = self._random.choices(string.digits, k=command.length - 1)
+                return "".join((self._random.choice("123456789"), *rest))
+            case "email":
+                return self._fake_values.faker.email()
+            case "person name":
+                return f"{self._fake_values.faker.first_name()} {self._fake_values.faker.last_name()}"
+            case "city name":
+                return self._fake_values.faker.city()
+            case "country name":
+                return self._fake_values.faker.country()
+            case "color name":
+                return self._fake_values.faker.color_name()
+
+
+class TakenPictures:
+    """The baselines of an attempt.
+
+    An accepted one comes before the file of the folder, and this before a screenshot of the same name.
+    """
+
+    def __init__(self, accepted: AcceptedBaselines, files: FlowFiles) -> None:
+        self._accepted = accepted
+        self._files = files
+        self._taken: dict[str, bytes] = {}
+
+    def add(self, name: str, picture: bytes) -> None:
+        self._taken.pop(name, None)
+        self._taken[name] = picture
+        if len(self._taken) > TAKEN_LIMIT:
+            del self._taken[next(iter(self._taken))]
+
+    async def load(self, name: str, form: str, file: str | None) -> bytes | None:
+        """`file` is the path of the file, if the folder has one."""
+        accepted = await self._accepted.load(name, form)
+        if accepted is not None or file is None:
+            return accepted or self._taken.get(name)
+        return await self._files.read(file)
+
+
+class ScreenRecordings:
+    """The recordings of the screen that a test has started, one at a time."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        # Of the recording that is being made.
+        self.name: str | None = None
+
+    async def start(self, name: str) -> None:
+        """StepFailed (script_error) if one is being made already."""
+        if self.name is not None:
+            what = f'the recording "{self.name}" has not ended: use stopRecording before another one'
+            raise StepFailed(Category.SCRIPT_ERROR, what)
+        await self._device.start_recording()
+        self.name = name
+
+    async def stop(self) -> Recording | None:
+        """None if none is being made, or it cannot be read: verdicts do not depend on it."""
+        if self.name is None:
+            return None
+        self.name = None
+        try:
+            return await self._device.stop_recording()
+        except DeviceFailure:
+            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +136,17 @@ class CommandContext:
         """The same for an optional command."""
         return replace(self, seconds=min(self.seconds, OPTIONAL_SECONDS))
 
-    async def find(self, selector: Selector) -> "Found":
+    async def find(self, selector: Selector) -> "MatchedElement":
         """The element, once it is there. StepFailed (element_not_found) if it does not appear."""
         matches = await self.watcher.until(AllMatches(selector), self.seconds)
         if matches is None:
             why = explain_missing(selector, self.watcher.seen)
             raise not_found_error(str(selector), self.seconds, self.watcher.seen, why)
-        return Found(matches[0], describe_matches(matches))
+        return MatchedElement(matches[0], describe_matches(matches))
 
-    async def find_at_rest(self, selector: Selector, settle_seconds: float = 0.0) -> "Found":
+    async def find_at_rest(self, selector: Selector, settle_seconds: float = 0.0) -> "MatchedElement":
         """As `find`; after a swipe, or the longest wait for a screen at rest, the element is where it is then."""
-        found = await self.find(selector)
+        matched = await self.find(selector)
         if settle_seconds:
             await wait_until_stable(self.device, self.watcher, settle_seconds)
         if self.watcher.in_motion:
@@ -70,8 +155,8 @@ class CommandContext:
         elif settle_seconds:
             element = FirstMatch(selector)(await self.watcher.look())
         else:
-            return found
-        return Found(element or found.element, found.message)
+            return matched
+        return MatchedElement(element or matched.element, matched.message)
 
     def other_app(self, app_id: str | None) -> str | None:
         """None for the app under test, whichever of its ids is given."""
@@ -79,7 +164,7 @@ class CommandContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MatchedElement:
     """The element to act on; `message` names the others, if several match."""
 
     element: Element

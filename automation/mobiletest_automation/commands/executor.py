@@ -1,34 +1,29 @@
-"""Runs the commands that hold no other steps: those of texts here, the others in modules."""
+"""Runs and previews the commands that hold no other steps, each by the module of its kind."""
 
-from typing import assert_never
-
-from mobiletest_automation.commands import apps, assertions, captures, swipes, taps
-from mobiletest_automation.commands.context import CommandContext, command_outcome, join_messages
+from mobiletest_automation.commands.apps import perform_on_app, preview_on_app
+from mobiletest_automation.commands.assertions import condition_holds, perform_assertion, preview_assertion
+from mobiletest_automation.commands.captures import perform_capture, preview_capture
+from mobiletest_automation.commands.context import CommandContext
+from mobiletest_automation.commands.preview import preview_value
 from mobiletest_automation.commands.support import unsupported
+from mobiletest_automation.commands.texts import perform_text, preview_text
+from mobiletest_automation.commands.touch import perform_touch, preview_touch
 from mobiletest_automation.flows.app_commands import AppCommand
 from mobiletest_automation.flows.assertion_commands import AssertionCommand
-from mobiletest_automation.flows.capture_commands import CaptureCommand
-from mobiletest_automation.flows.css_selectors import css_selectors_of
+from mobiletest_automation.flows.capture_commands import AiCommand, CaptureCommand
 from mobiletest_automation.flows.device_commands import DeviceCommand
-from mobiletest_automation.flows.nodes import quote
-from mobiletest_automation.flows.selectors import Condition
-from mobiletest_automation.flows.steps import Command
-from mobiletest_automation.flows.text_commands import (
-    Back,
-    CopyTextFrom,
-    EraseText,
-    HideKeyboard,
-    InputRandom,
-    InputText,
-    PasteText,
-    PressKey,
-    SetClipboard,
-    TextCommand,
-)
-from mobiletest_automation.flows.texts import cut
-from mobiletest_automation.flows.touch_commands import SwipeCommand, TapCommand
+from mobiletest_automation.flows.selectors import Condition, css_selectors_of
+from mobiletest_automation.flows.steps import Command, Sentence
+from mobiletest_automation.flows.text_commands import TextCommand
+from mobiletest_automation.flows.touch_commands import TouchCommand
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import StepFailed, StepOutcome
+from mobiletest_automation.screen.elements import Element
+from mobiletest_automation.screen.outline import Outline
+from mobiletest_automation.sentences.grounder import ground_sentence
+from mobiletest_automation.sentences.grounding import Grounding, RefusalReason
+
+IN_BROWSER_ONLY = "css selectors are evaluated in the page when the test runs, so there is no preview of them"
 
 
 class CommandExecutor:
@@ -49,69 +44,42 @@ class CommandExecutor:
 
     async def _run(self, command: Command, *, optional: bool) -> StepOutcome:
         context = self._context.for_optional() if optional else self._context
-        if isinstance(command, TapCommand):
-            return await taps.perform_tap(context, command)
-        if isinstance(command, SwipeCommand):
-            return await swipes.perform_swipe(context, command)
+        if isinstance(command, TouchCommand):
+            return await perform_touch(context, command)
         if isinstance(command, AssertionCommand):
-            return await assertions.perform_assertion(self._context, command)
+            return await perform_assertion(self._context, command)
         if isinstance(command, CaptureCommand):
-            return await captures.perform_capture(context, command)
+            return await perform_capture(context, command)
         if isinstance(command, TextCommand):
-            return await _perform_text(context, command)
+            return await perform_text(context, command)
         if isinstance(command, AppCommand | DeviceCommand):
-            return await apps.perform_on_app(context, command)
+            return await perform_on_app(context, command)
         raise AssertionError(f"{type(command).__name__} is not a single command")
 
     async def condition_holds(self, condition: Condition) -> bool:
         """Whether the condition is true; an element gets a moment to appear."""
         with self._context.watcher.matching(css_selectors_of(condition)):
-            return await assertions.condition_holds(self._context, condition)
+            return await condition_holds(self._context, condition)
 
 
-async def _perform_text(context: CommandContext, command: TextCommand) -> StepOutcome:
-    device = context.device
-    match command:
-        case InputText(text):
-            await context.keyboard.type(text)
-        case InputRandom():
-            text = context.random_texts.draw(command)
-            await context.keyboard.type(text)
-            return command_outcome(command, message=f'typed "{cut(text, 200)}"')
-        case EraseText(0):
-            pass
-        case EraseText(characters):
-            await device.clear(characters=characters)
-        case SetClipboard(text):
-            context.variables.copied = text
-        case CopyTextFrom():
-            return await _copy_text(context, command)
-        case PasteText():
-            return await _paste_text(context, command)
-        case PressKey("back") | Back():
-            await device.back()
-        case PressKey(key):
-            await device.press_key(key)
-        case HideKeyboard():
-            context.watcher.in_motion = True
-            await device.hide_keyboard()
-        case _:
-            assert_never(command)
-    return command_outcome(command)
+def preview_step(command: Command, tree: Element) -> Grounding:
+    """What the command or sentence would do on this screen, by the rules alone, without a device or a model.
 
-
-async def _copy_text(context: CommandContext, command: CopyTextFrom) -> StepOutcome:
-    """Of an element without a text its hint, or else its label, as in Maestro; they may all be empty."""
-    found = await context.find(command.selector)
-    text = found.element.text or found.element.hint or found.element.label
-    context.variables.copied = text
-    copied = f"copied {quote(text, limit=200)}" if text else "copied an empty text"
-    return command_outcome(command, found.element, join_messages(copied, found.message))
-
-
-async def _paste_text(context: CommandContext, command: PasteText) -> StepOutcome:
-    text = context.variables.copied
-    if text is None:
-        raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: use copyTextFrom first")
-    await context.keyboard.type(text)
-    return command_outcome(command, message=f"pasted {quote(text, limit=200)}")
+    Not for commands that hold other steps.
+    """
+    if isinstance(command, Sentence):
+        return ground_sentence(command.text, tree)
+    if css_selectors_of(command):
+        return Grounding(reason=RefusalReason.NOT_FOUND, message=IN_BROWSER_ONLY)
+    outline = Outline(tree)
+    if isinstance(command, TouchCommand):
+        return preview_touch(command, outline)
+    if isinstance(command, AssertionCommand):
+        return preview_assertion(command, outline)
+    if isinstance(command, CaptureCommand | AiCommand):
+        return preview_capture(command, outline)
+    if isinstance(command, TextCommand):
+        return preview_text(command, outline)
+    if isinstance(command, AppCommand | DeviceCommand):
+        return preview_on_app(command)
+    return preview_value(command)

@@ -270,8 +270,8 @@ def _in_direction(name: str, elements: list[Element], others: list[Element]) -> 
 def _element_at(index: int, elements: list[Element]) -> list[Element]:
     """The one at the index, counted from the top of the screen, as a list; none if there are fewer."""
     ordered = sorted(elements, key=lambda element: (element.bounds.y, element.bounds.x))
-    place = index + (len(ordered) if index < 0 else 0)
-    return ordered[place : place + 1] if place >= 0 else []
+    position = index + (len(ordered) if index < 0 else 0)
+    return ordered[position : position + 1] if position >= 0 else []
 
 
 def _has_size(selector: Selector, element: Element) -> bool:
@@ -294,11 +294,11 @@ def _ids(element: Element) -> list[str]:
 def _similar(selector: Selector, pool: _Pool) -> str:
     """A hint to what is spelled nearly so."""
     if selector.id is not None:
-        known = {name.rsplit("/", 1)[-1] for element in pool[:_SIMILAR_AMONG] for name in _ids(element)}
+        names = {name.rsplit("/", 1)[-1] for element in pool[:_SIMILAR_AMONG] for name in _ids(element)}
         word = selector.id.source
     elif selector.text is not None:
-        known = {text for element in pool[:_SIMILAR_AMONG] for text in (element.text, element.label, element.hint)}
+        names = {text for element in pool[:_SIMILAR_AMONG] for text in (element.text, element.label, element.hint)}
         word = selector.text.source
     else:
         return ""
-    return suggest(word, sorted(each for each in known if 0 < len(each) <= _SIMILAR_LENGTH))
+    return suggest(word, sorted(name for name in names if 0 < len(name) <= _SIMILAR_LENGTH))

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from mobiletest_automation.devices.port import Device, DeviceFailure
 from mobiletest_automation.flows.capture_commands import AssertScreenshot
 from mobiletest_automation.flows.commands import BaseCommand
-from mobiletest_automation.flows.css_selectors import NOT_A_WEB_PAGE, css_selectors_of
 from mobiletest_automation.flows.device_commands import AddMedia
 from mobiletest_automation.flows.script_commands import RunScript
-from mobiletest_automation.flows.selectors import ALWAYS, Condition
+from mobiletest_automation.flows.selectors import ALWAYS, NOT_A_WEB_PAGE, Condition, css_selectors_of
 from mobiletest_automation.flows.steps import Flow, Repeat, Retry, RunFlow, Step
 from mobiletest_automation.flows.workspace_media import IMPORT_HINT
 from mobiletest_automation.model.failures import Category

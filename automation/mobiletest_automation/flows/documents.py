@@ -4,8 +4,10 @@ YAML is restricted to plain data: no aliases, no duplicate keys, only the usual 
 and dates are texts). Depth is checked before each descent, so deep documents are refused and do not overflow the stack.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 import yaml
 from yaml.events import (
@@ -19,8 +21,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from mobiletest_automation.flows.nodes import DocumentError, Location, Node, quote, scalar_text
-from mobiletest_automation.flows.plain_scalars import is_unreadable, old_value, plain_value
+from mobiletest_automation.flows.nodes import BOOLEAN_WORDS, DocumentError, Location, Node, Scalar, quote, scalar_text
 from mobiletest_automation.flows.yaml_mistakes import explain_mistake
 
 # Only its event stream is used; it never constructs objects.
@@ -35,6 +36,22 @@ _TOO_MANY = {
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "seq", "map"))
 # A scalar with one of them is read as it would be without.
 _RESOLVED_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool"))
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_WORDS = {
+    written: truth for word, truth in BOOLEAN_WORDS.items() for written in (word, word.capitalize(), word.upper())
+}
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+# Longer integers are texts: steps are stored and sent as JSON, whose numbers are exact up to 2^53.
+_EXACT_DIGITS = 15
+_FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?")
+_OLD_INTEGER = re.compile(
+    r"(?P<sign>[-+]?)(?:0b_*(?P<binary>[01][01_]{0,60})|0x_*(?P<hexadecimal>[0-9a-fA-F][0-9a-fA-F_]{0,60})"
+    r"|0_*(?P<octal>[0-7][0-7_]{0,60})|(?P<decimal>0|[1-9][0-9_]{0,60}))"
+)
+_BASES = {"binary": 2, "hexadecimal": 16, "octal": 8, "decimal": 10}
+_OLD_FLOAT = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\._*[0-9][0-9_]*|[0-9][0-9_]*(?=[eE]))(?:[eE][-+]?[0-9]+)?")
+_UNREADABLE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +216,9 @@ def _read_scalar(event: ScalarEvent, location: Location, key_location: Location 
     text: str = event.value
     if not _is_plain(event):
         return Node(text, location, text, key_location)
-    if is_unreadable(text):
+    if _is_unreadable(text):
         raise location.error(f"put {quote(text)} into quotes: without them YAML reads it as a number that has no use")
-    return Node(plain_value(text), location, text, key_location, old_value=old_value(text))
+    return Node(_plain_value(text), location, text, key_location, old_value=_old_value(text))
 
 
 def _syntax_error(root: str, text: str, error: yaml.MarkedYAMLError) -> DocumentError:
@@ -215,3 +232,33 @@ def _syntax_error(root: str, text: str, error: yaml.MarkedYAMLError) -> Document
     problem = " ".join(filter(None, (error.problem, f"({error.context})" if error.context else "")))
     hint = "; put a sentence that has a colon or begins with a quote into quotes as a whole"
     return DocumentError(root, line, column, f"this is not valid YAML: {problem}{hint}", root)
+
+
+def _is_unreadable(text: str) -> bool:
+    """Whether YAML 1.1 makes of it a number that Maestro refuses wherever it is: .nan, .inf, or one like 1:30.5."""
+    return _UNREADABLE.fullmatch(text) is not None
+
+
+def _plain_value(text: str) -> Scalar:
+    """The value in the core schema of YAML 1.2."""
+    if text in _NULL:
+        return None
+    if text in _BOOLEAN:
+        return _BOOLEAN[text]
+    if _INTEGER.fullmatch(text):
+        return int(text) if len(text.lstrip("+-")) <= _EXACT_DIGITS else text
+    return float(text) if _FLOAT.fullmatch(text) and isfinite(float(text)) else text
+
+
+def _old_value(text: str) -> Scalar:
+    """The value in YAML 1.1 if it is a boolean or a number there, or is a number in YAML 1.2 only; otherwise None."""
+    if text in _WORDS:
+        return _WORDS[text]
+    integer = _OLD_INTEGER.fullmatch(text)
+    if integer is not None and integer.lastgroup is not None:
+        number = int(integer["sign"] + integer[integer.lastgroup].replace("_", ""), _BASES[integer.lastgroup])
+        return number if abs(number) < 10**_EXACT_DIGITS else text
+    if _OLD_FLOAT.fullmatch(text):
+        decimal = float(text.replace("_", ""))
+        return decimal if isfinite(decimal) else text
+    return text if isinstance(_plain_value(text), int | float) else None

@@ -72,18 +72,18 @@ def _part_at(source: str, position: int, in_class: bool) -> str:
     """What stands at a position: an escape, quoted text, flags, the beginning of a class, or a character."""
     rest = source[position : position + 2]
     if rest == "\\Q" and not in_class:
-        found = _QUOTED.match(source, position)
+        match = _QUOTED.match(source, position)
     elif rest.startswith("\\"):
-        found = _ESCAPE.match(source, position)
+        match = _ESCAPE.match(source, position)
     elif rest == "(?" and not in_class:
-        found = _FLAGS.match(source, position)
+        match = _FLAGS.match(source, position)
     else:
-        found = None
-    if found is not None:
-        return found[0]
+        match = None
+    if match is not None:
+        return match[0]
     if rest.startswith("[") and not in_class:
         begin = source[position : position + 3]
-        return next(each for each in ("[^]", "[]", "[^", "[") if begin.startswith(each))
+        return next(opening for opening in ("[^]", "[]", "[^", "[") if begin.startswith(opening))
     return "&&" if in_class and rest == "&&" else rest[:1]
 
 

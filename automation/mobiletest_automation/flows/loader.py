@@ -1,12 +1,13 @@
 """Loads a flow, from the text of a Maestro file or from the JSON values that are stored of a test."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import MappingProxyType
 from typing import TypeAlias
 
 from mobiletest_automation.flows.configuration import is_configuration
-from mobiletest_automation.flows.constant_conditions import constant_conditions
 from mobiletest_automation.flows.documents import Limits, SizeCounter, read_documents, read_json
 from mobiletest_automation.flows.nodes import DocumentError, Node, Notice
 from mobiletest_automation.flows.parser import COMMANDS, read_flow, split_steps
@@ -14,6 +15,8 @@ from mobiletest_automation.flows.patterns import limit_compile_cost
 from mobiletest_automation.flows.positions import write_positions
 from mobiletest_automation.flows.steps import Flow
 from mobiletest_automation.flows.subflows import SubflowExpander, split_file
+from mobiletest_automation.flows.templates import parse_template
+from mobiletest_automation.flows.values import ExpressionError
 from mobiletest_automation.flows.workspace_media import Absent, FlowMedia, MediaFile, WorkspaceMedia
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
@@ -23,6 +26,11 @@ Files: TypeAlias = Mapping[str, str]
 NO_FILES: Files = MappingProxyType({})
 # Of the JSON values of a flow, which contain the commands of the files that it runs.
 JSON_LIMITS = Limits(characters=512 * 1024)
+# Conditions of one flow that are always true.
+NOTICES_LIMIT = 20
+ALWAYS_TRUE = "this is a text, which is always true: put the whole comparison into ${...}, as in ${NAME == 'value'}"
+_COMPARISON = re.compile(r"[=!]==?|[<>]=?|&&|\|\|")
+_CONDITIONS = {"assertTrue": "condition", "when": "true", "while": "true"}
 _ASSERTIONS = (("assertTrue",), ("assertTrue", "condition"))
 
 
@@ -131,3 +139,43 @@ def _write_json(node: Node, size: SizeCounter, depth: int, path: tuple[str, ...]
         case entries:
             size.add_collection(depth, node.location)
             return {name: _write_json(child, size, depth + 1, (*path, name)) for name, child in entries.items()}
+
+
+def constant_conditions(node: Node) -> list[Notice]:
+    """A notice for each condition in the steps that compares nothing.
+
+    A text around ${...} is a text, and is true whatever the variables are.
+    """
+    notices = (condition.location.notice(ALWAYS_TRUE) for condition in _conditions(node) if _is_constant(condition))
+    return list(islice(notices, NOTICES_LIMIT))
+
+
+def _conditions(node: Node) -> Iterator[Node]:
+    if isinstance(node.value, tuple):
+        for item in node.value:
+            yield from _conditions(item)
+    elif node.is_mapping:
+        for name, child in node.mapping().items():
+            yield from _condition(name, child)
+            yield from _conditions(child)
+
+
+def _condition(name: str, node: Node) -> Iterator[Node]:
+    argument = _CONDITIONS.get(name)
+    if argument is None:
+        return
+    if not node.is_mapping:
+        yield node
+    elif argument in node.mapping():
+        yield node.mapping()[argument]
+
+
+def _is_constant(node: Node) -> bool:
+    """Whether there is a comparison, or what is compared, outside of ${...}."""
+    if not isinstance(node.value, str):
+        return False
+    try:
+        texts = [part for part in parse_template(node.value).parts if isinstance(part, str)]
+    except ExpressionError:
+        return False
+    return any(_COMPARISON.search(text) for text in texts)

@@ -124,11 +124,11 @@ class Node:
 
     def fields(self, allowed: Iterable[str], *, required: Iterable[str] = ()) -> "Mapping[str, Node]":
         """The entries of a mapping that has only `allowed` keys, and all `required` ones."""
-        known = tuple(allowed)
+        names = tuple(allowed)
         entries = self.mapping()
         for key, node in entries.items():
-            if key not in known:
-                hint = suggest(key, known) or f"; known: {', '.join(known)}"
+            if key not in names:
+                hint = suggest(key, names) or f"; known: {', '.join(names)}"
                 raise node.error_at_key(f"unknown field {quote(key)}{hint}")
         for key in required:
             if key not in entries:
@@ -200,12 +200,12 @@ class Node:
 
     def choice(self, allowed: Iterable[str]) -> str:
         """One of the `allowed` words, ignoring case."""
-        known = tuple(allowed)
+        words = tuple(allowed)
         if self.pending:
-            return known[0]
+            return words[0]
         word = self.string().strip().lower()
-        if word not in known:
-            raise self.error(f"expected one of {', '.join(known)}, not {quote(self.raw)}{suggest(word, known)}")
+        if word not in words:
+            raise self.error(f"expected one of {', '.join(words)}, not {quote(self.raw)}{suggest(word, words)}")
         return word
 
     def texts(self, *, limit: int, each: int) -> "tuple[str, ...]":
@@ -248,12 +248,12 @@ def quote(text: str, limit: int = 60) -> str:
     return f'"{shorten(" ".join(text.split()), limit)}"'
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
-    """The hint "; did you mean X?" with the most similar known word, or an empty text; words that begin alike win."""
-    by_folded = {candidate.casefold(): candidate for candidate in known}
+def suggest(word: str, candidates: Iterable[str]) -> str:
+    """The hint "; did you mean X?" with the most similar candidate, or an empty text; those that begin alike win."""
+    by_folded = {candidate.casefold(): candidate for candidate in candidates}
     folded = cut(word, 100).casefold()
-    found = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
-    alike = [candidate for candidate in found if candidate[:2] == folded[:2]] or found
+    similar = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
+    alike = [candidate for candidate in similar if candidate[:2] == folded[:2]] or similar
     return f"; did you mean {by_folded[alike[0]]}?" if alike else ""
 
 

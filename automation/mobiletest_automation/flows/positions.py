@@ -49,7 +49,7 @@ class FlowSource:
 
     def _run_from(self, path: str, position: SourcePosition) -> Iterator[SourcePosition]:
         file = position.file
-        for outer in sorted((each for each in self.steps if path.startswith(f"{each}.")), key=len, reverse=True):
+        for outer in sorted((outer for outer in self.steps if path.startswith(f"{outer}.")), key=len, reverse=True):
             if self.steps[outer].file != file:
                 file = self.steps[outer].file
                 yield self.steps[outer]
@@ -69,12 +69,16 @@ class _Files:
 
     numbers: dict[str, int] = field(default_factory=dict)
 
-    def row(self, places: Iterable[Location]) -> list[int]:
-        """File, line and column of each place, one after the other."""
+    def row(self, locations: Iterable[Location]) -> list[int]:
+        """File, line and column of each location, one after the other."""
         return [
             number
-            for place in places
-            for number in (self.numbers.setdefault(place.file, len(self.numbers)), place.line or 0, place.column or 0)
+            for location in locations
+            for number in (
+                self.numbers.setdefault(location.file, len(self.numbers)),
+                location.line or 0,
+                location.column or 0,
+            )
         ]
 
 

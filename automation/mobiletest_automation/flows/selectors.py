@@ -1,8 +1,8 @@
 """Selectors of elements, positions and conditions: what commands take as arguments, and how they are read."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Literal, TypeAlias, cast
 
 from mobiletest_automation.flows.css_syntax import css_problem
@@ -11,6 +11,7 @@ from mobiletest_automation.flows.patterns import Pattern, PatternError, compile_
 
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
 
+NOT_A_WEB_PAGE = "css selects elements of web pages, and this device is not a browser: use text or id"
 PATTERN_LIMIT = 2_000
 NESTING_LIMIT = 6
 INDEX_LIMIT = 1_000
@@ -112,6 +113,23 @@ class Condition:
 
 
 ALWAYS = Condition()
+
+
+def css_selectors_of(part: object) -> frozenset[str]:
+    """Those of a command or a condition: of its own elements, also nested ones, but not of the steps that it holds."""
+    return frozenset(_walk_css(part))
+
+
+def _walk_css(part: object) -> Iterator[str]:
+    if isinstance(part, Selector) and part.css is not None:
+        yield part.css
+    if not is_dataclass(part):
+        return
+    for field in fields(part):
+        value = getattr(part, field.name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Condition | Selector):
+                yield from _walk_css(inner)
 
 
 def read_selector(node: Node, *, depth: int = 0, required: bool = True) -> Selector:

@@ -13,7 +13,7 @@ from mobiletest_automation.flows.nodes import Location, Node, read_optional
 from mobiletest_automation.flows.script_commands import ScriptCommand
 from mobiletest_automation.flows.selectors import ALWAYS, COMMON_FIELDS, Condition, read_condition
 from mobiletest_automation.flows.text_commands import TextCommand
-from mobiletest_automation.flows.touch_commands import SwipeCommand, TapCommand
+from mobiletest_automation.flows.touch_commands import TouchCommand
 from mobiletest_automation.flows.variables import ON_COMPLETE, read_env
 
 # How many steps a test may have, including those inside other steps.
@@ -107,8 +107,7 @@ BLOCK_COMMANDS = (
     CommandSpec("retry", _read_retry, holds_steps=True),
 )
 Command: TypeAlias = (
-    TapCommand
-    | SwipeCommand
+    TouchCommand
     | AssertionCommand
     | TextCommand
     | AppCommand

@@ -43,14 +43,14 @@ def parse_template(text: str) -> Template:
     """The template. Raise ExpressionError if a ${ has no end."""
     parts: list[str | Expression] = []
     position = 0
-    while (found := text.find(OPENING, position)) >= 0:
-        if text[position:found].endswith("\\"):
-            parts.append(text[position : found - 1] + OPENING)
-            position = found + len(OPENING)
+    while (opening := text.find(OPENING, position)) >= 0:
+        if text[position:opening].endswith("\\"):
+            parts.append(text[position : opening - 1] + OPENING)
+            position = opening + len(OPENING)
             continue
-        begin = found + len(OPENING)
+        begin = opening + len(OPENING)
         end = _Finder(text, begin).find_end()
-        parts += (text[position:found], Expression(text[begin:end].strip()))
+        parts += (text[position:opening], Expression(text[begin:end].strip()))
         position = end + 1
     return Template(tuple(part for part in (*parts, text[position:]) if part != ""))
 

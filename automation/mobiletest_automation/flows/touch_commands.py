@@ -195,7 +195,7 @@ def _swipe_seconds(speed: float) -> float:
 
 
 TapCommand: TypeAlias = TapOn | DoubleTapOn | LongPressOn
-SwipeCommand: TypeAlias = Swipe | Scroll | ScrollUntilVisible
+TouchCommand: TypeAlias = TapCommand | Swipe | Scroll | ScrollUntilVisible
 TOUCH_COMMANDS = (
     CommandSpec("tapOn", _tap_reader(TapOn)),
     CommandSpec("doubleTapOn", _tap_reader(DoubleTapOn)),

@@ -1,12 +1,15 @@
-"""Variables, and the scalars of steps that use them: marked when a step is read, filled in when it runs."""
+"""Variables, and the scalars of steps that use them: marked when a step is read, filled in when it runs.
+
+Which variables from outside a stored test reads is found without running it: by the identifiers in its JavaScript.
+"""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mobiletest_automation.flows.nodes import Node, quote
 from mobiletest_automation.flows.selectors import VALUE_LIMIT
-from mobiletest_automation.flows.templates import is_template, parse_template
+from mobiletest_automation.flows.templates import OPENING, Expression, identifiers, is_template, parse_template
 from mobiletest_automation.flows.values import ExpressionError
 
 VARIABLE_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
@@ -160,3 +163,50 @@ def _map_names(entries: Mapping[str, Node], change: Callable[[Node], Node]) -> d
         value = _map_scalars(child, change, (NAMES_OF_TEST, name))
         changed[key.raw] = value if key.pending == child.pending_key else replace(value, pending_key=key.pending)
     return changed
+
+
+def variables_read(steps: Sequence[object], names: Collection[str]) -> frozenset[str]:
+    """Those of the names that the steps of a test use, their scripts, hooks and subflows included.
+
+    A name that the header sets itself, `env: {USER: ada}`, hides the one from outside, unless the header uses it.
+    """
+    if not names:
+        return frozenset()
+    header = steps[0] if steps and isinstance(steps[0], Mapping) else {}
+    own = header.get("env")
+    if not isinstance(own, Mapping):
+        return _used(steps, names)
+    of_header = _used([value for name, value in header.items() if name not in HOOKS], names)
+    return of_header | (_used([*steps[1:], *(header.get(name) for name in HOOKS)], names) - own.keys())
+
+
+def _used(value: object, names: Collection[str]) -> frozenset[str]:
+    """Few texts have any of the names in them, so that few are read as JavaScript."""
+    used: set[str] = set()
+    for text, is_script in _texts(value):
+        if any(name in text for name in names):
+            used |= identifiers(text) if is_script else _in_template(text)
+    return frozenset(used.intersection(names))
+
+
+def _in_template(text: str) -> frozenset[str]:
+    try:
+        parts = parse_template(text).parts
+    except ExpressionError:
+        return identifiers(text)
+    return frozenset[str]().union(*(identifiers(part.source) for part in parts if isinstance(part, Expression)))
+
+
+def _texts(value: object) -> Iterator[tuple[str, bool]]:
+    """The texts with JavaScript in them, and whether all of the text is a script."""
+    waiting: list[tuple[object, bool]] = [(value, False)]
+    while waiting:
+        inner, is_script = waiting.pop()
+        match inner:
+            case str() if is_script or OPENING in inner:
+                yield inner, is_script
+            case Mapping():
+                waiting += ((name, False) for name in inner)
+                waiting += ((child, name == "script") for name, child in inner.items())
+            case list() | tuple():
+                waiting += ((child, False) for child in inner)

@@ -1,5 +1,6 @@
 """A workspace: a folder of Maestro flows with the files that they run, and perhaps a config.yaml that selects them."""
 
+import json
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from mobiletest_automation.flows.documents import read_documents
-from mobiletest_automation.flows.labels import TAG_LIMIT, TAGS_LIMIT
+from mobiletest_automation.flows.labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT, InvalidLabel, clean_tags, clean_text
 from mobiletest_automation.flows.loader import Json, load_flow
 from mobiletest_automation.flows.nodes import DocumentError, Node, Notice, quote, suggest
 from mobiletest_automation.flows.parser import split_steps
@@ -23,6 +24,13 @@ from mobiletest_automation.flows.workspace_media import Absent, MediaFile, Works
 FLOW_ENDINGS = (".yaml", ".yml")
 NO_TEXT = "this is no text in UTF-8 of at most 1 MiB"
 _CONFIG_STEM = "config"
+# Of one flow.
+PROBLEMS_LIMIT = 20
+NOTICES_LIMIT = 1_000
+# Of all flows together, as JSON.
+STEPS_BYTES = 8 * 2**20
+# Of the positions of all flows together; those of further flows are left out.
+POSITIONS_LENGTH = 4 * 2**20
 
 
 class InvalidWorkspace(ValueError):
@@ -48,6 +56,36 @@ class WorkspaceFlow:
     notices: tuple[Remark, ...] = ()
     files: tuple[MediaFile, ...] = ()
     positions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFlow:
+    """A flow of a workspace, its steps as JSON text, with the `files` that they need; or its problems.
+
+    `positions` are those of the steps, as in WorkspaceFlow.
+    """
+
+    path: str
+    name: str
+    tags: tuple[str, ...]
+    steps: str
+    files: tuple[MediaFile, ...] = ()
+    problems: tuple[Remark, ...] = ()
+    positions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWorkspace:
+    """The selected flows of a workspace, by path; `order` are the paths of those that run first.
+
+    `is_part`: the flows were named, so that the workspace may have others.
+    """
+
+    flows: Sequence[FoundFlow]
+    notices: tuple[Remark, ...] = ()
+    order: tuple[str, ...] = ()
+    continue_on_failure: bool = True
+    is_part: bool = False
 
 
 NO_OTHERS: Mapping[str, bytes] = MappingProxyType({})
@@ -92,13 +130,13 @@ class Workspace:
         if self.named:
             return tuple(dict.fromkeys(paths[node.raw] for node in self.config.flows_order if node.raw in paths)), ()
         names = self.config.flows_order
-        missing = next((place for place, node in enumerate(names) if node.raw not in paths), len(names))
-        found = tuple(dict.fromkeys(paths[node.raw] for node in names[:missing]))
+        missing = next((index for index, node in enumerate(names) if node.raw not in paths), len(names))
+        first = tuple(dict.fromkeys(paths[node.raw] for node in names[:missing]))
         if missing == len(names):
-            return found, ()
+            return first, ()
         name, hint = names[missing], suggest(names[missing].raw, paths)
         follows = any(node.raw in paths for node in names[missing:])
-        if follows and not found and name.raw not in refused:
+        if follows and not first and name.raw not in refused:
             message = f"the order begins with {quote(name.raw)}, which no selected flow has as its name{hint}"
             raise InvalidWorkspace(_remark(name.error(message)))
         ends = "the order ends here, and those after it run in any order" if follows else "the order ends here"
@@ -106,7 +144,7 @@ class Workspace:
         if name.raw in refused:
             why, hint = f"the flow {quote(name.raw)} has errors", ""
         message = f"{why}: {ends}{hint}"
-        return found, (_remark(name.error(message)),)
+        return first, (_remark(name.error(message)),)
 
     def _read_config(self) -> WorkspaceConfig:
         text = self._texts.get(self._config_file)
@@ -167,6 +205,40 @@ class Workspace:
         if not self.named and (tags is None or not self.config.takes_tags(tags)):
             return None
         return replace(refused, tags=tags or ())
+
+
+def find_flows(workspace: Workspace) -> FoundWorkspace:
+    """Read the flows that a workspace selects. InvalidWorkspace: they are too large together."""
+    notices, flows, size, positions = [*workspace.config.notices], [], 0, 0
+    for flow in workspace.flows():
+        found_flow = _find_flow(flow)
+        size += len(found_flow.steps)
+        if size > STEPS_BYTES:
+            message = f"the steps of the flows, with the files that they run, have more than {STEPS_BYTES} bytes"
+            raise InvalidWorkspace(Remark(flow.path, None, None, f"{message}: import the folder in parts"))
+        positions += len(found_flow.positions)
+        flows.append(found_flow if positions <= POSITIONS_LENGTH else replace(found_flow, positions=""))
+        notices += flow.notices
+    names = [(flow.path, flow.name) for flow in flows if not flow.problems]
+    order, missing = workspace.order(names, [flow.name for flow in flows if flow.problems])
+    kept = (*notices, *repeated_names(names), *missing)[:NOTICES_LIMIT]
+    return FoundWorkspace(flows, kept, order, workspace.config.continue_on_failure, bool(workspace.named))
+
+
+def _find_flow(flow: WorkspaceFlow) -> FoundFlow:
+    problems = flow.problems[:PROBLEMS_LIMIT] or _label_problems(flow)
+    steps = json.dumps(flow.steps, ensure_ascii=False)
+    return FoundFlow(flow.path, flow.name, flow.tags, steps, flow.files, problems, flow.positions)
+
+
+def _label_problems(flow: WorkspaceFlow) -> tuple[Remark, ...]:
+    """Why no test can have the name or the tags of the flow."""
+    try:
+        clean_text(flow.name, "name", NAME_LIMIT)
+        clean_tags(flow.tags)
+    except InvalidLabel as wrong:
+        return (Remark(flow.path, None, None, f"{wrong.field} of the flow: {wrong.message}"),)
+    return ()
 
 
 def may_be_flow(path: str) -> bool:

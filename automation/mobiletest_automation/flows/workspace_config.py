@@ -1,11 +1,13 @@
 """The configuration of a workspace (config.yaml): which files are flows, by path and tags, and what runs first."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import re2
+
 from mobiletest_automation.flows.documents import read_documents
-from mobiletest_automation.flows.globs import Glob, InvalidGlob
 from mobiletest_automation.flows.labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from mobiletest_automation.flows.nodes import Node, quote, read_optional, suggest
 
@@ -20,6 +22,7 @@ DOCUMENTS_LIMIT = 100
 GLOBS_LIMIT = 100
 GLOB_LIMIT = 500
 ORDER_LIMIT = 1_000
+_ESCAPED = re.compile(r"[\W_]", re.UNICODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,21 @@ class Remark:
     line: int | None
     column: int | None
     message: str
+
+
+class InvalidGlob(ValueError):
+    """A glob that cannot be read; the message says why."""
+
+
+class Glob:
+    """A glob of paths as Maestro reads them, those of Java: `*` stays inside a folder, `**` does not. InvalidGlob."""
+
+    def __init__(self, text: str) -> None:
+        self._regex = re2.compile(_translate(text))
+
+    def matches(self, path: str) -> bool:
+        """Whether the whole path fits, in time linear in its length."""
+        return self._regex.fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +161,44 @@ def _second_document(node: Node) -> Remark:
     place = node.location
     message = "only the first document of a workspace's configuration has an effect: remove what comes after this ---"
     return Remark(place.file, place.line, place.column, message)
+
+
+def _translate(text: str) -> str:
+    """The regular expression of a glob."""
+    regex, at, inside = "", 0, False
+    while at < len(text):
+        char = text[at]
+        at += 1
+        if char == "*" and text.startswith("*", at):
+            regex, at = regex + ".*", at + 1
+        elif char in "*?":
+            regex += "[^/]*" if char == "*" else "[^/]"
+        elif char == "[":
+            end = text.find("]", at + 1)
+            regex, at = regex + _class(text[at:end] if end > 0 else "/"), end + 1
+        elif char == "\\":
+            regex, at = regex + _literal(text[at : at + 1]), at + 1
+        elif char == "{" and not inside:
+            regex, inside = regex + "(?:", True
+        elif inside and char in ",}":
+            regex, inside = regex + ("|" if char == "," else ")"), char == ","
+        else:
+            regex += _literal(char)
+    if inside:
+        raise InvalidGlob("the } of a { is missing")
+    return f"(?s:{regex})"
+
+
+def _class(content: str) -> str:
+    """One of several characters: `abc`, `a-z`, or with a leading `!` any other."""
+    if "/" in content:
+        raise InvalidGlob("the ] of a [ is missing, or there is a / between them")
+    negated, members = content.startswith("!"), content.removeprefix("!")
+    escaped = "".join(char if char == "-" else _literal(char) for char in members)
+    return f"[^/{escaped}]" if negated else f"[{escaped}]"
+
+
+def _literal(char: str) -> str:
+    if not char:
+        raise InvalidGlob("a character is missing after the \\ at its end")
+    return _ESCAPED.sub(lambda match: f"\\x{{{ord(match[0]):x}}}", char)

@@ -49,10 +49,10 @@ def explain_mistake(text: str, line: int, column: int, problem: str) -> Mistake 
     )
 
 
-def _find_tab(found: str, line: int, column: int) -> Mistake | None:
-    before = found[: len(found) - len(found.lstrip(" \t"))]
+def _find_tab(line_text: str, line: int, column: int) -> Mistake | None:
+    before = line_text[: len(line_text) - len(line_text.lstrip(" \t"))]
     at = before.find("\t") if "\t" in before else column - 1
-    if found[at : at + 1] != "\t":
+    if line_text[at : at + 1] != "\t":
         return None
     return Mistake(line, at + 1, "there is a tab in the indentation: YAML takes only spaces")
 
@@ -139,30 +139,30 @@ def _find_field(lines: list[str], line: int, column: int) -> Mistake | None:
     return None
 
 
-def _find_value(found: str, line: int, column: int, problem: str) -> Mistake | None:
-    if (first := found[column - 1 : column]) and first in _NOT_PLAIN:
+def _find_value(line_text: str, line: int, column: int, problem: str) -> Mistake | None:
+    if (first := line_text[column - 1 : column]) and first in _NOT_PLAIN:
         return Mistake(line, column, f"a value that begins with {first} has to be in quotes")
     if "mapping values are not allowed" in problem:
-        return _find_colon(found, line, column)
+        return _find_colon(line_text, line, column)
     if "unknown escape character" in problem or "hexdecimal number" in problem:
         message = "in double quotes a backslash is written \\\\; in single quotes, or without any, it is one as it is"
         return Mistake(line, column, message)
-    if "did not find expected ','" in problem and (within := _EXPRESSION_WITHIN.fullmatch(found)):
+    if "did not find expected ','" in problem and (within := _EXPRESSION_WITHIN.fullmatch(line_text)):
         at = within.group().index("${") + 1
         return Mistake(line, at, "an expression within {...} or [...] has to be in quotes")
-    if "did not find expected" in problem and (value := _QUOTED.fullmatch(found[: column - 1])):
+    if "did not find expected" in problem and (value := _QUOTED.fullmatch(line_text[: column - 1])):
         how = "'' instead of '" if value[1] == "'" else '\\" instead of "'
         message = f"the quotes end before this: put the whole value into quotes, and write {how} inside of them"
         return Mistake(line, column, message)
     return None
 
 
-def _find_colon(found: str, line: int, column: int) -> Mistake | None:
+def _find_colon(line_text: str, line: int, column: int) -> Mistake | None:
     """A field in the line of its command, or an expression with a colon."""
-    if field := _FIELD_IN_LINE.fullmatch(found):
+    if field := _FIELD_IN_LINE.fullmatch(line_text):
         hint = f'write "{field[2]}" in a line of its own below {field[1]}:, or the whole value in quotes'
         return Mistake(line, field.start(2) + 1, f'unexpected "{field[2]}" in the line of {field[1]}: {hint}')
-    if _EXPRESSION.fullmatch(found):
+    if _EXPRESSION.fullmatch(line_text):
         return Mistake(line, column, "an expression that has a colon with a blank after it has to be in quotes")
     return None
 

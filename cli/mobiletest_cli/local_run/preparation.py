@@ -28,7 +28,7 @@ from mobiletest_cli.workspace_import import select
 
 if TYPE_CHECKING:
     from mobiletest_automation.flows.environment import VariableValue
-    from mobiletest_automation.flows.found_workspace import FoundFlow, FoundWorkspace
+    from mobiletest_automation.flows.workspace import FoundFlow, FoundWorkspace
     from mobiletest_cli.api_types import ImportTestsResult
     from mobiletest_cli.start import Selection
 

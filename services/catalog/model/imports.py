@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from mobiletest_automation.flows.found_workspace import FoundFlow, FoundWorkspace
+from mobiletest_automation.flows.workspace import FoundFlow, FoundWorkspace
 from mobiletest_automation.flows.workspace_config import Remark
 from services.catalog.model.tests import Test
 

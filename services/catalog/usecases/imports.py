@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from mobiletest_automation.flows.found_workspace import FoundFlow, FoundWorkspace
+from mobiletest_automation.flows.workspace import FoundFlow, FoundWorkspace
 from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_automation.flows.workspace_files import InvalidFiles, check_archive
 from services.catalog.model.attachments import ATTACHED_LIMIT

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from mobiletest_automation.flows.found_workspace import FoundFlow
+from mobiletest_automation.flows.workspace import FoundFlow
 from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.model.builds import artifact_key
 from services.catalog.model.values import InvalidValue

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from mobiletest_automation.commands.preview import preview_step
+from mobiletest_automation.commands.executor import preview_step
 from mobiletest_automation.commands.selector_search import SIMPLER_SELECTOR_HINT
 from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.nodes import DocumentError

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
 from mobiletest_automation.flows.environment import override
-from mobiletest_automation.flows.variable_reads import variables_read
+from mobiletest_automation.flows.variables import variables_read
 from services.chassis import logs
 from services.executor.model.executions import Execution
 from services.executor.model.runs import RunPlan

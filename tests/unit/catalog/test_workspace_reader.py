@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mobiletest_automation.app_files.archive_limits import HostileArchive
-from mobiletest_automation.flows.found_workspace import FoundWorkspace
+from mobiletest_automation.flows.workspace import FoundWorkspace
 from mobiletest_automation.flows.workspace_files import FILES_LIMIT, PATH_LIMIT, TEXT_BYTES
 from mobiletest_automation.flows.workspace_media import FILE_BYTES, MediaFile
 from services.catalog.inspection.workspace_archive import open_archive

@@ -31,7 +31,7 @@ NO_TEXTS = {
     "automation/steps/human_help.py": {"grounding.candidates[:CHOICES_LIMIT]"},
     "services/executor/worker/processes/messages.py": {"wrong[:10]"},
     "automation/flows/configuration.py": {"unknown[:NOTICES_LIMIT]", "written[:NOTICES_LIMIT]"},
-    "automation/flows/found_workspace.py": {
+    "automation/flows/workspace.py": {
         "(*notices, *repeated_names(names), *missing)[:NOTICES_LIMIT]",
         "flow.problems[:PROBLEMS_LIMIT]",
     },

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mobiletest_automation.commands.random_texts import RandomTexts
+from mobiletest_automation.commands.context import RandomTexts
 from mobiletest_automation.devices.port import DeviceFailure
 from mobiletest_automation.flows.text_commands import InputRandom
 from mobiletest_automation.model.baseline_keys import baseline_key

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mobiletest_automation.commands.preview import preview_step
+from mobiletest_automation.commands.executor import preview_step
 from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.screen.elements import Bounds, Element, Role
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from mobiletest_automation.flows.constant_conditions import ALWAYS_TRUE, NOTICES_LIMIT
-from mobiletest_automation.flows.loader import load_flow
+from mobiletest_automation.flows.loader import ALWAYS_TRUE, NOTICES_LIMIT, load_flow
 
 
 @pytest.mark.parametrize(

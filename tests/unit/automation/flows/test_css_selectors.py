@@ -2,9 +2,9 @@
 
 import pytest
 
-from mobiletest_automation.flows.css_selectors import css_selectors_of
 from mobiletest_automation.flows.css_syntax import css_problem
 from mobiletest_automation.flows.loader import parse_flow
+from mobiletest_automation.flows.selectors import css_selectors_of
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from mobiletest_automation.flows import found_workspace, positions
-from mobiletest_automation.flows.found_workspace import find_flows
+from mobiletest_automation.flows import positions
+from mobiletest_automation.flows import workspace as workspaces
 from mobiletest_automation.flows.loader import LoadedFlow, load_flow, parse_flow
 from mobiletest_automation.flows.positions import FlowSource, SourcePosition, read_positions
 from mobiletest_automation.flows.steps import Flow
-from mobiletest_automation.flows.workspace import Workspace
+from mobiletest_automation.flows.workspace import Workspace, find_flows
 
 FILES = {
     "flows/main.yaml": """appId: com.example.shop
@@ -129,7 +129,7 @@ def test_long_positions_are_those_of_the_steps_alone(monkeypatch: pytest.MonkeyP
 def test_the_positions_of_a_workspace_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = Workspace({"a.yaml": "- back\n", "b.yaml": "- back\n"})
     first = find_flows(workspace).flows[0].positions
-    monkeypatch.setattr(found_workspace, "POSITIONS_LENGTH", len(first))
+    monkeypatch.setattr(workspaces, "POSITIONS_LENGTH", len(first))
     assert [flow.positions for flow in find_flows(workspace).flows] == [first, ""]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mobiletest_automation.flows.loader import load_flow
-from mobiletest_automation.flows.variable_reads import variables_read
+from mobiletest_automation.flows.variables import variables_read
 
 NAMES = ("LOCALE", "USER", "RUN_ID")
 

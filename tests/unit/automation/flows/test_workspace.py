@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from mobiletest_automation.flows.found_workspace import find_flows
-from mobiletest_automation.flows.workspace import InvalidWorkspace, Workspace, WorkspaceFlow, find_root, repeated_names
+from mobiletest_automation.flows.workspace import (
+    InvalidWorkspace,
+    Workspace,
+    WorkspaceFlow,
+    find_flows,
+    find_root,
+    repeated_names,
+)
 
 FOLDERS = Path(__file__).parent / "workspaces"
 FLOW = "appId: com.example.notes\n---\n- launchApp\n"
