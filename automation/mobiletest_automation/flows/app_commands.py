@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from mobiletest_automation.flows.commands import (
     BaseCommand,
@@ -42,8 +42,6 @@ class LaunchApp(_AppCommand):
 
     Without `permissions` (None) all are granted; with them, those that are not named stay as they are.
     """
-
-    ACTION: ClassVar = "launch_app"
 
     clear_state: bool = False
     stop_app: bool = True
@@ -84,21 +82,17 @@ def _read_argument(node: Node) -> Argument:
 
 @dataclass(frozen=True, slots=True)
 class StopApp(_AppCommand):
-    ACTION: ClassVar = "stop_app"
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class KillApp(_AppCommand):
     """End an app as the system does when it needs memory: on Android only one in the background ends."""
 
-    ACTION: ClassVar = "kill_app"
-
 
 @dataclass(frozen=True, slots=True)
 class ClearState(_AppCommand):
     """Delete what the app has stored; a running app is stopped."""
-
-    ACTION: ClassVar = "clear_state"
 
 
 def _app_reader(command: Callable[[str | None], BaseCommand]) -> Reader:
@@ -113,14 +107,10 @@ def _app_reader(command: Callable[[str | None], BaseCommand]) -> Reader:
 class ClearKeychain(BaseCommand):
     """Delete the keychain of an iOS device; other devices have none."""
 
-    ACTION: ClassVar = "clear_keychain"
-
 
 @dataclass(frozen=True, slots=True)
 class SetPermissions(_AppCommand):
     """Change the named permissions of an app without starting it."""
-
-    ACTION: ClassVar = "set_permissions"
 
     permissions: tuple[tuple[str, Permission], ...] = ()
 
@@ -156,8 +146,6 @@ def _read_app_id(node: Node) -> str:
 class OpenLink(BaseCommand):
     """Open a link in the app that handles it, in the browser, or in the app under test without a question."""
 
-    ACTION: ClassVar = "open_link"
-
     link: str
     in_browser: bool = False
     in_own_app: bool = False
@@ -182,8 +170,6 @@ def _read_open_link(node: Node) -> BaseCommand:
 @dataclass(frozen=True, slots=True)
 class OpenBrowser(BaseCommand):
     """Open a page in the browser of the device."""
-
-    ACTION: ClassVar = "open_browser"
 
     link: str
 

@@ -26,19 +26,17 @@ class _ElementCheck(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class AssertVisible(_ElementCheck):
-    ACTION: ClassVar = "assert_visible"
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class AssertNotVisible(_ElementCheck):
-    ACTION: ClassVar = "assert_not_visible"
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class AssertTrue(BaseCommand):
     """`value` is the text that the condition has become, `raw` the condition as written if it has variables."""
-
-    ACTION: ClassVar = "assert_true"
 
     value: str
     raw: str = ""
@@ -60,7 +58,6 @@ class ExtendedWaitUntil(BaseCommand):
     """Wait until `visible` is visible and `not_visible` is not, by default as long as a step may take."""
 
     ACTION: ClassVar = "wait_for"
-
     visible: Selector | None = None
     not_visible: Selector | None = None
     timeout_seconds: float | None = None
@@ -93,7 +90,6 @@ class WaitForAnimationToEnd(BaseCommand):
     """Wait until the screen stops changing; after the timeout the test continues anyway."""
 
     ACTION: ClassVar = "wait_until_still"
-
     timeout_seconds: float = 15.0
 
     @property

@@ -32,7 +32,6 @@ class TakeScreenshot(BaseCommand):
     """Of the screen, or of the element `crop_on` only."""
 
     ACTION: ClassVar = "screenshot"
-
     name: str | None = None
     crop_on: Selector | None = None
 
@@ -56,8 +55,6 @@ class AssertScreenshot(BaseCommand):
 
     `file` is the path of the baseline that came with the folder of the flow.
     """
-
-    ACTION: ClassVar = "assert_screenshot"
 
     name: str
     threshold: float = 0.95
@@ -88,8 +85,6 @@ def _read_assert_screenshot(node: Node) -> BaseCommand:
 class StartRecording(BaseCommand):
     """Record the screen until stopRecording, or the end of the test."""
 
-    ACTION: ClassVar = "start_recording"
-
     name: str
 
     @property
@@ -113,8 +108,6 @@ def _read_start_recording(node: Node) -> BaseCommand:
 class StopRecording(BaseCommand):
     """Does nothing if no recording is being made."""
 
-    ACTION: ClassVar = "stop_recording"
-
     @property
     def declared_seconds(self) -> float:
         return 120.0
@@ -123,8 +116,6 @@ class StopRecording(BaseCommand):
 @dataclass(frozen=True, slots=True)
 class AssertWithAI(BaseCommand):
     """A model judges by the screen whether the assertion is true."""
-
-    ACTION: ClassVar = "assert_with_ai"
 
     assertion: str
 
@@ -141,15 +132,12 @@ def _read_assert_with_ai(node: Node) -> BaseCommand:
 class AssertNoDefectsWithAI(BaseCommand):
     """A model sees no defects on the screen: nothing cut off, overlapping or untranslated."""
 
-    ACTION: ClassVar = "assert_no_defects_with_ai"
-
 
 @dataclass(frozen=True, slots=True)
 class ExtractTextWithAI(BaseCommand):
     """A model reads from the screen what the query asks for, into the variable `output`."""
 
     ACTION: ClassVar = "extract_text"
-
     query: str
     output: str = "aiOutput"
 

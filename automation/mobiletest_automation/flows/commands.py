@@ -3,6 +3,7 @@
 The modules named `*_commands` have the commands of one kind: a class for each, its reader, and its declaration.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
@@ -20,13 +21,13 @@ class BaseCommand:
     """A command; `subject` describes its arguments in a few words and may be empty."""
 
     __slots__ = ()
-    # What the command does, as the API names it, unless that depends on its arguments.
+    # What the API calls the command, if it is not the name of the class.
     ACTION: ClassVar[str] = ""
 
     @property
     def action(self) -> str:
-        """What the command does, as the API names it."""
-        return self.ACTION
+        """What the command does, as the API names it: "launch_app" for LaunchApp."""
+        return self.ACTION or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
 
     @property
     def subject(self) -> str:

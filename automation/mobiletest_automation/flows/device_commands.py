@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from math import asin, cos, radians, sin, sqrt
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from mobiletest_automation.flows.app_commands import ClearKeychain
 from mobiletest_automation.flows.commands import (
@@ -45,8 +45,6 @@ _GEO_POINT = re.compile(r"\s*(-?\d{1,3}(?:\.\d{1,15})?)\s*,\s*(-?\d{1,3}(?:\.\d{
 class SetLocation(BaseCommand):
     """Degrees: latitude -90..90, longitude -180..180."""
 
-    ACTION: ClassVar = "set_location"
-
     latitude: float
     longitude: float
 
@@ -62,8 +60,6 @@ def _read_set_location(node: Node) -> BaseCommand:
 
 @dataclass(frozen=True, slots=True)
 class SetOrientation(BaseCommand):
-    ACTION: ClassVar = "set_orientation"
-
     orientation: Orientation
 
     @property
@@ -153,8 +149,6 @@ def _wrap(degrees: float) -> float:
 class Travel(BaseCommand):
     """Move from point to point, with `speed` in metres per second."""
 
-    ACTION: ClassVar = "travel"
-
     points: tuple[GeoPoint, ...]
     speed: float = 4.0
 
@@ -199,8 +193,6 @@ def _read_geo_point(node: Node) -> GeoPoint:
 @dataclass(frozen=True, slots=True)
 class AddMedia(BaseCommand):
     """Add pictures and videos to the gallery of the device; the paths are relative to the flow."""
-
-    ACTION: ClassVar = "add_media"
 
     files: tuple[str, ...]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from mobiletest_automation.flows.commands import BaseCommand, CommandSpec
 from mobiletest_automation.flows.nodes import Node, read_optional
@@ -26,8 +26,6 @@ def with_named_argument(name: str, node: Node) -> Node:
 class EvalScript(BaseCommand):
     """Evaluate the expressions of a template for what they do."""
 
-    ACTION: ClassVar = "eval_script"
-
     script: str
 
     @property
@@ -45,8 +43,6 @@ def _read_eval_script(node: Node) -> BaseCommand:
 @dataclass(frozen=True, slots=True)
 class RunScript(BaseCommand):
     """Run a script if `when` holds; `env` are additional variables for it. `file` is its name in messages."""
-
-    ACTION: ClassVar = "run_script"
 
     script: str
     file: str

@@ -54,7 +54,6 @@ class InputRandom(BaseCommand):
     """Type a random value of a kind; `length` is that of texts and numbers."""
 
     ACTION: ClassVar = "type"
-
     kind: RandomKind
     length: int = DEFAULT_LENGTH
 
@@ -77,7 +76,6 @@ def _random_reader(kind: RandomKind) -> Reader:
 @dataclass(frozen=True, slots=True)
 class EraseText(BaseCommand):
     ACTION: ClassVar = "clear"
-
     characters: int = 50
 
     @property
@@ -95,7 +93,6 @@ class CopyTextFrom(BaseCommand):
     """Copy the text of an element to ${maestro.copiedText}."""
 
     ACTION: ClassVar = "copy_text"
-
     selector: Selector
 
     @property
@@ -106,8 +103,6 @@ class CopyTextFrom(BaseCommand):
 @dataclass(frozen=True, slots=True)
 class SetClipboard(_TextCommand):
     """Put a text into ${maestro.copiedText}."""
-
-    ACTION: ClassVar = "set_clipboard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +131,12 @@ def _read_press_key(node: Node) -> BaseCommand:
 
 @dataclass(frozen=True, slots=True)
 class Back(BaseCommand):
-    ACTION: ClassVar = "back"
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class HideKeyboard(BaseCommand):
-    ACTION: ClassVar = "hide_keyboard"
+    pass
 
 
 TextCommand: TypeAlias = (

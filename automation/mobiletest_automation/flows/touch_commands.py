@@ -101,8 +101,6 @@ class Swipe(BaseCommand):
     `source_point` is relative to the element; its middle without one.
     """
 
-    ACTION: ClassVar = "swipe"
-
     direction: Direction | None = None
     start: Position | None = None
     end: Position | None = None
@@ -143,8 +141,6 @@ def _read_swipe(node: Node) -> BaseCommand:
 class Scroll(BaseCommand):
     """Swipe up once, to scroll down."""
 
-    ACTION: ClassVar = "scroll"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrollUntilVisible(BaseCommand):
@@ -152,8 +148,6 @@ class ScrollUntilVisible(BaseCommand):
 
     `direction` leads to the element; one swipe takes `seconds`.
     """
-
-    ACTION: ClassVar = "scroll_until_visible"
 
     selector: Selector
     direction: Direction = "down"
