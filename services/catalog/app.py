@@ -59,6 +59,7 @@ from services.catalog.usecases.secrets import SecretUseCases
 from services.catalog.usecases.sessions import SessionUseCases
 from services.catalog.usecases.storage_quota import StorageQuota
 from services.catalog.usecases.tests import TestUseCases
+from services.catalog.usecases.uploaded_files import UploadedFiles
 from services.catalog.usecases.uploads import UploadUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
 from services.catalog.usecases.workspace_files import WorkspaceFileStore
@@ -169,14 +170,14 @@ def _file_servicers(
     clock, max_bytes = SystemClock(), settings.artifact_max_bytes
     spool = Spool(settings.spool_folder, max_bytes=max_bytes, capacity=settings.spool_bytes)
     spool.prepare()
-    rate = UploadRate(settings.organisation_upload_bytes_per_second, clock)
+    received = UploadedFiles(store, objects, spool, UploadRate(settings.organisation_upload_bytes_per_second, clock))
     uploads = UploadUseCases(
         store,
         objects,
+        received,
         quota=quota,
         storage=storage,
         spool=spool,
-        rate=rate,
         inspector=ProcessInspector(),
         clock=clock,
         simulated_devices=settings.simulated_devices,
@@ -188,10 +189,11 @@ def _file_servicers(
         TestUseCases(store, storage, clock, flows),
         AttachmentUseCases(store, clock),
         QuarantineUseCases(store, clock),
-        ImportUseCases(store, files, storage, spool=spool, rate=rate, workspaces=workspaces, clock=clock),
+        ImportUseCases(store, files, storage, uploads=received, workspaces=workspaces, clock=clock),
         files,
+        received.store,
     )
-    builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads, parts)
+    builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads, parts, received.store)
     return [
         (builds_pb2_grpc.add_BuildsServicer_to_server, builds, "mobiletest.catalog.v1.Builds"),
         (tests_pb2_grpc.add_TestsServicer_to_server, tests, "mobiletest.catalog.v1.Tests"),

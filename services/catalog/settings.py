@@ -27,8 +27,8 @@ class Settings(ProcessSettings):
     simulated_devices: bool = False
     """Whether workers have simulated devices: then any file is accepted as a build, for trying out."""
     spool_folder: Path = Field(default_factory=lambda: Path(tempfile.gettempdir()))
-    """Where imports, the joined parts of uploads, and what is in no object store that is a folder are inspected; by
-    default the folder for temporary files."""
+    """Where the joined parts of uploads, and what is in no object store that is a folder, are inspected; by default the
+    folder for temporary files."""
     spool_bytes: int = Field(default=8 * 1024**3, ge=1)
     """The maximum number of bytes of uploads under way: what the volume of `spool_folder` must have room for."""
     organisation_upload_bytes_per_second: int = Field(default=32 * 1024**2, ge=1)

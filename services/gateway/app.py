@@ -138,7 +138,7 @@ def build_routes(
         clock=SystemClock(),
         closing=closing,
         open_streams=open_streams,
-        objects=ObjectStore.open(settings.object_store, create=False) if settings.object_store else None,
+        objects=ObjectStore.open(settings.object_store, create=False),
     )
     routes = [*operations.build(), *service_routes(health, partial(_document, settings.version), _descriptors)]
     return routes, operations.unary

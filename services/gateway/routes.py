@@ -67,9 +67,9 @@ class OperationRoutes:
         clock: Clock,
         closing: asyncio.Event,
         open_streams: OpenStreams,
-        objects: ObjectStore | None,
+        objects: ObjectStore,
     ) -> None:
-        """`closing` ends event streams; `objects` is the store of the services, if this process uses it."""
+        """`closing` ends event streams; `objects` is the store of the services."""
         self.unary: dict[str, UnaryHandler] = {}
         """The operations with a single response, by name, once their routes have been built."""
         self._operations = tuple(operations)
@@ -158,10 +158,9 @@ class OperationRoutes:
         return self._upload_handler(operation, operation.descriptor, BodyUploads(reader, self._settings, read).read)
 
     def _upload_handler(self, operation: Operation, method: MethodDescriptor, read: ReadUpload) -> Handler:
-        objects = self._objects if "stored_bytes" in method.input_type.fields_by_name else None
         return FileUploadHandler(
             RequestReader(operation, self._settings, self._bodies),
-            UploadCalls(self._upstreams.rpc(method), objects, self._upload_rate),
+            UploadCalls(self._upstreams.rpc(method), self._objects, self._upload_rate),
             self._open_streams,
             read=read,
             limit=self._uploads,

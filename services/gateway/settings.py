@@ -23,9 +23,8 @@ class Settings(ProcessSettings):
     """host:port of the executor's API."""
     reporting_address: str = "127.0.0.1:50053"
     """host:port of reporting."""
-    object_store: str = ""
-    """The store of catalog and executor, for a gateway that may read and write it: uploads and large downloads then do
-    not pass through gRPC. Empty: they do."""
+    object_store: str = "file:///var/lib/mobiletest"
+    """The store of catalog and executor. Uploads are written to it, and large downloads read from it."""
     request_timeout_seconds: float = Field(default=10, gt=0)
     """The time limit of a request without X-Request-Timeout."""
     max_request_timeout_seconds: float = Field(default=60, gt=0)
@@ -70,7 +69,7 @@ class Settings(ProcessSettings):
     """The maximum number of uploads of an organisation at the same time."""
     organisation_upload_bytes_per_second: int = Field(default=32 * MEBIBYTE, ge=1)
     """How fast one organisation uploads through this process to the object store, after a burst of two seconds; faster
-    uploads wait. What passes through gRPC has the same limit in the catalog."""
+    uploads wait. What callers of gRPC send has the same limit in the catalog."""
     organisation_streams: int = Field(default=500, ge=0)
     """The maximum number of event streams and waiting long polls of an organisation at the same time."""
 

@@ -21,6 +21,7 @@ from services.chassis.errors import NotFound, Unauthenticated
 from services.chassis.health import Health
 from services.chassis.service_token import read_metadata
 from services.chassis.settings import ProcessSettings
+from services.chassis.stored_uploads import key_metadata
 from services.gateway.auth.api_keys import KeyHolder, checksum, invalid_api_key
 from services.gateway.contract.operations import all_services
 from tests.callers import any_organisation, callers
@@ -87,6 +88,8 @@ class FakeBackends:
     addresses: dict[str, str] = field(default_factory=dict)
     org_ids: set[str] = field(default_factory=set)
     initial_metadata: Metadata | Callable[[Any], Metadata] = ()
+    object_key: str = "org/uploads/1/file"
+    """Where the services want the file of an upload; empty: they do not say so."""
     trailing_metadata: Metadata = ()
     _stops: dict[str, AsyncExitStack] = field(default_factory=dict)
 
@@ -111,6 +114,7 @@ class FakeBackends:
         for kept in (self.answers, self.failures, self.receivers, self.calls, self.cancelled, self.org_ids):
             kept.clear()
         self.initial_metadata = self.trailing_metadata = ()
+        self.object_key = f"org/uploads/{uuid4()}/file"
 
     def of(self, method: str) -> list[Call]:
         """The calls of one method."""
@@ -170,8 +174,8 @@ class FakeBackends:
         async def handle(requests: AsyncIterator[Message], context: Any) -> Any:
             received: list[Message] = []
             self._record(name, received, context)
-            if self.initial_metadata:
-                await context.send_initial_metadata(self.initial_metadata)
+            if self.object_key:
+                await context.send_initial_metadata(key_metadata(self.object_key))
             if name in self.receivers:
                 return await self.receivers[name](requests)
             try:

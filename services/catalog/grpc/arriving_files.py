@@ -3,21 +3,26 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeAlias
 
-from services.catalog.usecases.uploads import Cover
+from services.catalog.usecases.uploaded_files import Cover
 from services.chassis.context import current
 from services.chassis.errors import Aborted
 from services.chassis.file_writer import StoredFile
 from services.chassis.stored_uploads import WRITES_OBJECTS, key_metadata
 
-# Stores chunks at a key; see `UploadUseCases.store`.
-Store: TypeAlias = Callable[[AsyncIterator[bytes], str, Cover], Awaitable[StoredFile]]
+# Stores chunks at a key; see `UploadedFiles.store`.
+StoreChunks: TypeAlias = Callable[[AsyncIterator[bytes], str, Cover], Awaitable[StoredFile]]
 
 
 class ArrivingFile:
     """The file of one upload. `look` is called with each message before its bytes count."""
 
     def __init__(
-        self, context: Any, requests: AsyncIterator[Any], store: Store, *, look: Callable[[Any], None] = lambda _: None
+        self,
+        context: Any,
+        requests: AsyncIterator[Any],
+        store: StoreChunks,
+        *,
+        look: Callable[[Any], None] = lambda _: None,
     ) -> None:
         self._context = context
         self._requests = requests
@@ -25,7 +30,7 @@ class ArrivingFile:
         self._look = look
 
     async def arrive(self, key: str, cover: Cover) -> StoredFile:
-        """See `uploads.Arrive`.
+        """See `uploaded_files.Arrive`.
 
         Raises:
             Aborted: the messages are not complete.

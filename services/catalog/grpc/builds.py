@@ -11,7 +11,7 @@ from google.api.httpbody_pb2 import HttpBody
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc
 
-from services.catalog.grpc.arriving_files import ArrivingFile
+from services.catalog.grpc.arriving_files import ArrivingFile, StoreChunks
 from services.catalog.grpc.conversions import named_fields, page_of
 from services.catalog.model.builds import Build, BuildFilter, artifact_key
 from services.catalog.model.part_uploads import PartUpload
@@ -30,10 +30,13 @@ _CONTENT_TYPE = "application/octet-stream"
 class BuildsServicer(builds_pb2_grpc.BuildsServicer):
     """See the proto."""
 
-    def __init__(self, usecases: BuildUseCases, uploads: UploadUseCases, parts: PartUploadUseCases) -> None:
+    def __init__(
+        self, usecases: BuildUseCases, uploads: UploadUseCases, parts: PartUploadUseCases, store: StoreChunks
+    ) -> None:
         self._usecases = usecases
         self._uploads = uploads
         self._parts = parts
+        self._store = store
 
     async def CreateBuild(self, request: builds_pb2.CreateBuildRequest, context: Any) -> builds_pb2.Build:
         return build_message(await self._uploads.refer(new_build_from_url(request)))
@@ -45,7 +48,7 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         if not first.HasField("metadata"):
             raise InvalidArgument("The first message of an upload must be its metadata", reason="METADATA_MISSING")
         upload = _Upload(first.metadata)
-        file = ArrivingFile(context, requests, self._uploads.store, look=upload.read_metadata)
+        file = ArrivingFile(context, requests, self._store, look=upload.read_metadata)
         new = new_build_from_upload(first.metadata)
         return build_message(await self._uploads.upload(new, file.arrive, final=upload.final))
 
@@ -59,7 +62,7 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         self, requests: AsyncIterator[builds_pb2.PutUploadPartRequest], context: Any
     ) -> builds_pb2.PartUpload:
         first = await anext(requests, builds_pb2.PutUploadPartRequest())
-        file = ArrivingFile(context, requests, self._uploads.store)
+        file = ArrivingFile(context, requests, self._store)
         put = self._parts.put_part(first.upload_id, first.number, first.sha256, file.arrive)
         return part_upload_message(await put)
 

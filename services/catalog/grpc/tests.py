@@ -11,7 +11,7 @@ from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
 from mobiletest_automation.flows.environment import mask_environment
 from mobiletest_automation.flows.workspace_media import MediaFile
-from services.catalog.grpc.arriving_files import read_chunks
+from services.catalog.grpc.arriving_files import ArrivingFile, StoreChunks
 from services.catalog.grpc.conversions import (
     env_message,
     named_fields,
@@ -54,9 +54,11 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         quarantine: QuarantineUseCases,
         imports: ImportUseCases,
         files: WorkspaceFileStore,
+        store: StoreChunks,
     ) -> None:
         self._usecases = usecases
         self._files = files
+        self._store = store
         self._imports = imports
         self._attachments = attachments
         self._quarantine = quarantine
@@ -87,7 +89,7 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         self, requests: AsyncIterator[tests_pb2.ImportTestsRequest], context: Any
     ) -> tests_pb2.ImportTestsResponse:
         new = await read_import(requests)
-        return report_message(await self._imports.run(new, read_chunks(requests)))
+        return report_message(await self._imports.run(new, ArrivingFile(context, requests, self._store).arrive))
 
     async def GetTest(self, request: tests_pb2.GetTestRequest, context: Any) -> tests_pb2.Test:
         return test_message(await self._usecases.get(request.test_id))

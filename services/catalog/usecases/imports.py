@@ -27,19 +27,18 @@ from services.catalog.model.text import validate_name
 from services.catalog.model.values import Counts, InvalidValue
 from services.catalog.ports import Change, Records, Store
 from services.catalog.reader_ports import WorkspaceReader
-from services.catalog.spool import Spool
 from services.catalog.usecases.apps import attached_limit_reached
 from services.catalog.usecases.attachments import attach_unless_attached
 from services.catalog.usecases.errors import reports_violations, require
 from services.catalog.usecases.storage_quota import StorageCounter, StorageQuota
 from services.catalog.usecases.tests import add_test, apply_change
+from services.catalog.usecases.uploaded_files import Arrive, UploadedFiles
 from services.catalog.usecases.workspace_files import WorkspaceFileStore
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import Aborted
 from services.chassis.ids import new_id
 from services.chassis.mongo_errors import DuplicateValue
-from services.chassis.upload_rate import UploadRate
 
 CREATED, CHANGED, UNCHANGED = "created", "changed", "unchanged"
 
@@ -85,22 +84,20 @@ class ImportUseCases:
         files: WorkspaceFileStore,
         quota: StorageQuota,
         *,
-        spool: Spool,
-        rate: UploadRate,
+        uploads: UploadedFiles,
         workspaces: WorkspaceReader,
         clock: Clock,
     ) -> None:
         self._store = store
         self._files = files
         self._quota = quota
-        self._spool = spool
-        self._rate = rate
+        self._uploads = uploads
         self._workspaces = workspaces
         self._clock = clock
 
     @reports_violations
-    async def run(self, new: NewImport, chunks: AsyncIterator[bytes]) -> ImportReport:
-        """Import the workspace in the bytes of a zip archive.
+    async def run(self, new: NewImport, arrive: Arrive) -> ImportReport:
+        """Import the workspace in a zip archive that arrives.
 
         Flows with problems are refused and do not stop the others.
 
@@ -113,9 +110,8 @@ class ImportUseCases:
         """
         if new.app_id is not None:
             require(await self._store.apps.get(new.app_id), "App")
-        _check_size(new.expected_bytes)
-        received = self._spool.receive(self._rate.limit(_limited(chunks)), expected=new.expected_bytes)
-        async with received as file:
+        await _check_size(new.expected_bytes)
+        async with self._uploads.receive(arrive, _check_size, expected=new.expected_bytes) as (_, file):
             found_workspace = await self._workspaces.read(file.path)
             flows = [flow for flow in found_workspace.flows if not flow.problems]
             if new.dry_run:
@@ -219,19 +215,11 @@ def _version_bytes(flow: FoundFlow) -> int:
     return version_bytes(flow.positions, flow.files)
 
 
-def _check_size(size: int) -> None:
+async def _check_size(size: int) -> None:
     try:
         check_archive(size)
     except InvalidFiles as problem:
         raise InvalidValue("file", str(problem), "too_large") from None
-
-
-async def _limited(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        _check_size(size)
-        yield chunk
 
 
 def _new_test(flow: FoundFlow, workspace: str, org_id: str, now: datetime) -> Test:

@@ -11,7 +11,8 @@ from services.catalog.model.values import InvalidValue
 from services.catalog.ports import Store
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.errors import reports_violations, require
-from services.catalog.usecases.uploads import Arrive, NewBuild, UploadUseCases
+from services.catalog.usecases.uploaded_files import Arrive
+from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import (

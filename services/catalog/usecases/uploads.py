@@ -1,12 +1,9 @@
 """Creates builds: from an uploaded artifact, or with the URL of one that is stored elsewhere."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import TypeAlias
 from uuid import UUID
 
 from services.catalog.model.apps import App
@@ -19,31 +16,23 @@ from services.catalog.model.builds import (
     artifact_key,
     validate_metadata,
 )
-from services.catalog.model.part_uploads import parts_prefix
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import Counts, InvalidValue, Json, Platform
 from services.catalog.ports import Change, Store
 from services.catalog.reader_ports import Inspector
-from services.catalog.spool import Spool, SpoolRoom
+from services.catalog.spool import Spool
 from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.builds import version_exists
 from services.catalog.usecases.errors import reports_violations, require, validate_link
 from services.catalog.usecases.storage_quota import StorageQuota
+from services.catalog.usecases.uploaded_files import Arrive, UploadedFiles
 from services.chassis.clock import Clock
 from services.chassis.context import current
-from services.chassis.errors import DomainError, NotFound, Unavailable
 from services.chassis.fair_turns import FairTurns
-from services.chassis.file_writer import StoredFile
-from services.chassis.ids import new_id, random_id
+from services.chassis.ids import new_id
 from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import PART_BYTES, ObjectStore
-from services.chassis.upload_rate import UploadRate
-
-# Makes sure that a file may have so many bytes, which are about to be stored; errors of `UploadUseCases.upload`.
-Cover: TypeAlias = Callable[[int], Awaitable[None]]
-# Stores the file of an upload at this key, or lets the caller store it, until it is there; what it has become.
-Arrive: TypeAlias = Callable[[str, Cover], Awaitable[StoredFile]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +60,11 @@ class UploadUseCases:
         self,
         store: Store,
         objects: ObjectStore,
+        files: UploadedFiles,
         *,
         quota: ArtifactQuota,
         storage: StorageQuota,
         spool: Spool,
-        rate: UploadRate,
         inspector: Inspector,
         clock: Clock,
         simulated_devices: bool = False,
@@ -83,10 +72,10 @@ class UploadUseCases:
         """`simulated_devices`: whether workers have some, for which any file may be a build."""
         self._store = store
         self._objects = objects
+        self._files = files
         self._quota = quota
         self._storage = storage
         self._spool = spool
-        self._rate = rate
         self._inspector = inspector
         self._clock = clock
         self._simulated_devices = simulated_devices
@@ -123,22 +112,13 @@ class UploadUseCases:
         new = _validate(new)
         app = await self._check_room(new.app_id, new.version)
         await self.check_count()
-        async with self._quota.reserve(new.expected_bytes) as reservation:
-            with self._spool.room(new.expected_bytes) as room:
-
-                async def cover(size: int) -> None:
-                    room.cover(size)
-                    await reservation.cover(size)
-
-                async with self._arrived(arrive, cover) as (key, stored):
-                    new = _validate(final()) if final is not None else new
-                    async with self._turn(stored.size), self._readable(key, stored, room) as path:
-                        file = ReceivedFile(path, stored.sha256, stored.size)
-                        return await self._store_build(app, new, file, partial(self._objects.move, key))
-
-    async def store(self, chunks: AsyncIterator[bytes], key: str, cover: Cover) -> StoredFile:
-        """Store the bytes at the key, not faster than the organisation may upload."""
-        return await self._objects.put_stream(key, _covered(self._rate.limit(chunks), cover))
+        async with (
+            self._quota.reserve(new.expected_bytes) as reservation,
+            self._files.receive(arrive, reservation.cover, expected=new.expected_bytes) as (key, file),
+        ):
+            new = _validate(final()) if final is not None else new
+            async with self._turn(file.size):
+                return await self._store_build(app, new, file, partial(self._objects.move, key))
 
     @reports_violations
     async def assemble(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> Build:
@@ -176,40 +156,6 @@ class UploadUseCases:
             await put(artifact_key(build.org_id, file.sha256))
             await self._store.artifacts.stored(file.sha256)
         return await self._save(replace(build, was_reused=reused), new.upload_id)
-
-    @asynccontextmanager
-    async def _arrived(self, arrive: Arrive, cover: Cover) -> AsyncIterator[tuple[str, StoredFile]]:
-        """The file, and its key inside the block; afterwards nothing is there.
-
-        What cannot be deleted then, and what the caller still stores after a failure, is left to the sweeper.
-        """
-        upload_id = random_id()
-        key = f"{parts_prefix(current().org_id, upload_id)}/file"
-        await self._store.arriving_files.add(upload_id)
-        try:
-            yield key, await arrive(key, cover)
-        finally:
-            with suppress(DomainError):
-                await self._objects.delete(key)
-            await self._store.arriving_files.end(upload_id)
-
-    @asynccontextmanager
-    async def _readable(self, key: str, stored: StoredFile, room: SpoolRoom) -> AsyncIterator[Path]:
-        """The object as a file inside the block. Unavailable: it is not the one that was announced."""
-        if (path := self._objects.local_path(key)) is not None:
-            _check_stored(await asyncio.to_thread(_size_of, path) == stored.size)
-            yield path
-            return
-        async with room.receive(self._read_stored(key)) as copy:
-            _check_stored((copy.sha256, copy.size) == (stored.sha256, stored.size))
-            yield copy.path
-
-    async def _read_stored(self, key: str) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._objects.get_stream(key):
-                yield chunk
-        except NotFound:
-            _check_stored(False)
 
     def _turn(self, size: int) -> AbstractAsyncContextManager[None]:
         return self._large_turns.take(current().org_id) if size > PART_BYTES else nullcontext()
@@ -289,29 +235,6 @@ class UploadUseCases:
             return await self._store.change(work, of=build.app_id)
         except DuplicateValue as taken:
             raise version_exists(build.version) from taken
-
-
-async def _covered(chunks: AsyncIterator[bytes], cover: Cover) -> AsyncIterator[bytes]:
-    """The chunks, each covered before it is passed on."""
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        await cover(size)
-        yield chunk
-
-
-def _size_of(path: Path) -> int | None:
-    """None: there is no such file."""
-    return path.stat().st_size if path.is_file() else None
-
-
-def _check_stored(is_stored: bool) -> None:
-    if not is_stored:
-        message = (
-            "The file is not in the object store, or is another one than the gateway has stored: do both have the same "
-            "MOBILETEST_OBJECT_STORE?"
-        )
-        raise Unavailable(message, reason="FILE_NOT_STORED")
 
 
 def _validate(new: NewBuild) -> NewBuild:

@@ -1,4 +1,4 @@
-"""Calls of RPCs that stream a file; the gateway reads it from the object store itself when it has the store."""
+"""Calls of RPCs that stream a file; the gateway reads a large one from the object store."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -33,9 +33,9 @@ class Download:
 
 
 class DownloadCalls:
-    """The calls of one method. `objects`: the store of the services, if this process reads it."""
+    """The calls of one method. `objects` is the store of the services."""
 
-    def __init__(self, rpc: Rpc, objects: ObjectStore | None) -> None:
+    def __init__(self, rpc: Rpc, objects: ObjectStore) -> None:
         self._rpc = rpc
         self._objects = objects
 
@@ -43,8 +43,8 @@ class DownloadCalls:
     async def open(self, request: Message, timeout: float) -> AsyncIterator[Download]:
         """The download, until the end of the block. What the object store does not give, the service sends."""
         async with AsyncExitStack() as stack:
-            download = await self._call(stack, request, timeout, (READS_OBJECTS,) if self._objects else ())
-            if self._objects and (stored := download.stored):
+            download = await self._call(stack, request, timeout, (READS_OBJECTS,))
+            if stored := download.stored:
                 try:
                     download = replace(download, chunks=await _read(stack, self._objects, stored))
                 except (DomainError, OSError) as error:

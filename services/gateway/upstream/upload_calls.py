@@ -1,4 +1,4 @@
-"""Calls of RPCs that take a file; the gateway writes it to the object store itself when it has the store.
+"""Calls of RPCs that take a file: the gateway writes it to the object store, and the service learns how far it is.
 
 The service may end a call while messages are still being written. gRPC fails the write that is under way then with an
 internal error of its own. That error becomes the status of the call: for a moment when it comes before the status of
@@ -6,27 +6,25 @@ the service, for ever when it comes after it. So the first status is kept.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
 import grpc
 
-from services.chassis import logs
+from services.chassis.errors import Unavailable
 from services.chassis.object_store import ObjectStore
 from services.chassis.stored_uploads import WRITES_OBJECTS, object_key
 from services.chassis.upload_rate import UploadRate
 from services.gateway.upstream.rpcs import Rpc
 
-# A service that has not said by then where to write gets the bytes: it is of an earlier version.
+# How long a service may take to say where to write a file.
 KEY_SECONDS = 10.0
 # The service learns how far an upload is after so many more bytes, and after so long.
 REPORT_BYTES = 8 * 1024 * 1024
 REPORT_SECONDS = 30.0
-
-log = logs.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,44 +37,36 @@ class FileUpload:
 
 
 class UploadCalls:
-    """The calls of one method. `objects`: the store of the services, if the method can do without the bytes."""
+    """The calls of one method. `objects` is the store of the services, `rate` that of all that is written to it."""
 
-    def __init__(
-        self, rpc: Rpc, objects: ObjectStore | None, rate: UploadRate, *, key_seconds: float = KEY_SECONDS
-    ) -> None:
-        """`rate` is that of what is written to the store."""
+    def __init__(self, rpc: Rpc, objects: ObjectStore, rate: UploadRate, *, key_seconds: float = KEY_SECONDS) -> None:
         self._rpc = rpc
         self._objects = objects
         self._rate = rate
         self._key_seconds = key_seconds
 
     async def send(self, upload: FileUpload, timeout: float) -> Any:
-        """The response of the service, or the AioRpcError with which it ended the call."""
-        if self._objects is not None:
-            with self._open(timeout, (WRITES_OBJECTS,)) as call:
-                try:
-                    key = await call.begin(upload.first, self._key_seconds)
-                except TimeoutError:
-                    log.warning("upload_without_key")
-                else:
-                    if key is not None:
-                        await call.write_all(self._store(self._objects, call, key, upload))
-                    return await call.response()
-        with self._open(timeout, ()) as call:
-            await call.write_all(_pass_on(call, upload))
-            return await call.response()
+        """The response of the service.
 
-    @contextmanager
-    def _open(self, timeout: float, metadata: tuple[tuple[str, str], ...]) -> Iterator["_Call"]:
-        call = self._rpc(None, timeout=timeout, metadata=metadata)
+        Raises:
+            AioRpcError: the service ended the call with it.
+            Unavailable: the service does not say where to write the file.
+        """
+        opened = self._rpc(None, timeout=timeout, metadata=(WRITES_OBJECTS,))
+        call = _Call(opened)
         try:
-            yield _Call(call)
+            key = await call.begin(upload.first, self._key_seconds)
+            if key is not None:
+                await call.write_all(self._store(call, key, upload))
+            return await call.response()
         finally:
-            call.cancel()
+            opened.cancel()
 
-    async def _store(self, objects: ObjectStore, call: "_Call", key: str, upload: FileUpload) -> None:
-        stored = await objects.put_stream(key, _reported(call, upload, self._rate.limit(upload.chunks)))
-        await call.write(await _ended(upload, size=stored.size, sha256=stored.sha256))
+    async def _store(self, call: "_Call", key: str, upload: FileUpload) -> None:
+        stored = await self._objects.put_stream(key, _reported(call, upload, self._rate.limit(upload.chunks)))
+        message = await upload.last()
+        message.MergeFrom(type(message)(end={"size": stored.size, "sha256": stored.sha256}))
+        await call.write(message)
 
 
 class _Call:
@@ -102,13 +92,18 @@ class _Call:
 
     async def begin(self, first: Any, timeout: float) -> str | None:
         """Write the first message; where the service wants the file to be written, None if it refuses the upload.
-        TimeoutError: it does not say.
+
+        Raises:
+            Unavailable: the service says neither.
         """
-        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-            await self._call.write(first)
+        try:
             async with asyncio.timeout(timeout):
+                await self._call.write(first)
                 return object_key(await self._call.initial_metadata())
-        return None
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            return None
+        except TimeoutError:
+            raise Unavailable("The service does not take the upload, try again", retry_after=timeout) from None
 
     async def response(self) -> Any:
         try:
@@ -117,16 +112,6 @@ class _Call:
             if self._statuses and self._statuses[0].code() not in (grpc.StatusCode.OK, grpc.StatusCode.INTERNAL):
                 raise self._statuses[0] from None
             raise
-
-
-async def _pass_on(call: _Call, upload: FileUpload) -> None:
-    message, size = type(upload.first), 0
-    await call.write(upload.first)
-    async for chunk in upload.chunks:
-        if chunk:
-            await call.write(message(chunk=chunk))
-            size += len(chunk)
-    await call.write(await _ended(upload, size=size))
 
 
 async def _reported(call: _Call, upload: FileUpload, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -141,12 +126,6 @@ async def _reported(call: _Call, upload: FileUpload, chunks: AsyncIterator[bytes
             await call.write(type(upload.first)(stored_bytes=size))
             reported, reported_at = size, monotonic()
         yield chunk
-
-
-async def _ended(upload: FileUpload, **end: Any) -> Any:
-    message = await upload.last()
-    message.MergeFrom(type(message)(end=end))
-    return message
 
 
 def _status(ended: Any) -> grpc.aio.AioRpcError:

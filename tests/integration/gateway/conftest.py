@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -49,6 +50,7 @@ def gateway_settings(backends: FakeBackends, **settings_overrides: Any) -> Setti
         "service_token": TOKEN,
         "http_listen": "127.0.0.1:0",
         "kafka_bootstrap": NO_BROKER,
+        "object_store": "memory:///",
         "kafka_idempotence": False,
         "kafka_session_seconds": 2,
         "shutdown_grace_seconds": 1,
@@ -91,11 +93,18 @@ def settings_overrides() -> dict[str, Any]:
     return {}
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The object store of the gateway."""
+    return tmp_path_factory.mktemp("objects")
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def gateway(shared_backends: FakeBackends, settings_overrides: dict[str, Any]) -> AsyncIterator[App]:
+async def gateway(shared_backends: FakeBackends, settings_overrides: dict[str, Any], store: Path) -> AsyncIterator[App]:
     """The gateway of all tests of a module, which neither stop services nor make reporting's statistics fail."""
     patient = {"stats_timeout_seconds": 60}  # a busy machine would get apps without their statistics
-    async with run_gateway(shared_backends, **patient | settings_overrides) as app:
+    objects = {"object_store": store.as_uri()}
+    async with run_gateway(shared_backends, **objects | patient | settings_overrides) as app:
         yield app
 
 

@@ -1,8 +1,10 @@
-"""Imports: an archive or a form of files is streamed to the catalog as one archive."""
+"""Imports: an archive or a form of files becomes one archive in the object store."""
 
 import io
 import zipfile
 from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -42,14 +44,13 @@ def form(files: Mapping[str, str], name: str = "files") -> aiohttp.FormData:
     return data
 
 
-def content_of(backends: FakeBackends) -> bytes:
-    _, *chunks, last = backends.requests("ImportTests")[-1]
-    content = b"".join(message.chunk for message in chunks)
-    assert last.end.size == len(content)
+def content_of(backends: FakeBackends, store: Path) -> bytes:
+    content, last = (store / backends.object_key).read_bytes(), backends.requests("ImportTests")[-1][-1]
+    assert (last.end.size, last.end.sha256) == (len(content), sha256(content).hexdigest())
     return content
 
 
-async def test_archive_is_streamed_as_it_is(client: Client, received: FakeBackends) -> None:
+async def test_archive_is_stored_as_it_is(client: Client, received: FakeBackends, store: Path) -> None:
     content = zip_files({"a.yaml": FLOW})
     query = f"?workspace=shop&app_id={APP_ID}&dry_run=true"
     answer = await client("POST", PATH + query, data=content, headers=ZIP)
@@ -59,21 +60,21 @@ async def test_archive_is_streamed_as_it_is(client: Client, received: FakeBacken
     assert answer.json["missing"][0]["test_id"] is None
     first = received.requests("ImportTests")[-1][0]
     assert (first.workspace, first.app_id, first.dry_run, first.expected_bytes) == ("shop", APP_ID, True, len(content))
-    assert content_of(received) == content
+    assert content_of(received, store) == content
 
 
-async def test_archive_in_a_form(client: Client, received: FakeBackends) -> None:
+async def test_archive_in_a_form(client: Client, received: FakeBackends, store: Path) -> None:
     data, content = aiohttp.FormData(), zip_files({"a.yaml": FLOW})
     data.add_field("file", content, filename="w.zip")
     assert (await client("POST", PATH, data=data)).status == 200
-    assert content_of(received) == content
+    assert content_of(received, store) == content
 
 
-async def test_files_of_a_form_become_an_archive(client: Client, received: FakeBackends) -> None:
+async def test_files_of_a_form_become_an_archive(client: Client, received: FakeBackends, store: Path) -> None:
     files = {"config.yaml": "flows: '**'", "tests/a.yaml": FLOW * 20_000, "č.js": ""}
     answer = await client("POST", PATH, data=form(files))
     assert (answer.status, answer.json["workspace"]) == (200, "default")
-    with zipfile.ZipFile(io.BytesIO(content_of(received))) as archive:
+    with zipfile.ZipFile(io.BytesIO(content_of(received, store))) as archive:
         assert {name: archive.read(name).decode() for name in archive.namelist()} == files
 
 

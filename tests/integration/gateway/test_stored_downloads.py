@@ -35,8 +35,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def settings_overrides(store: Path) -> dict[str, Any]:
-    return {"object_store": store.as_uri(), "idle_timeout_seconds": 1}
+def settings_overrides() -> dict[str, Any]:
+    return {"idle_timeout_seconds": 1}
 
 
 class _Context:

@@ -1,4 +1,4 @@
-"""Uploads of a gateway that writes to the object store itself: the service says where, and learns what is there."""
+"""Uploads in the object store: the service says where the gateway writes a file, and learns what is there."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,14 +9,14 @@ from uuid import uuid4
 
 import aiohttp
 import pytest
-from mobiletest.catalog.v1 import builds_pb2, tests_pb2
+from mobiletest.catalog.v1 import builds_pb2
 
 from services.chassis.errors import AlreadyExists, PermissionDenied
-from services.chassis.stored_uploads import WRITES_OBJECTS, key_metadata
+from services.chassis.stored_uploads import WRITES_OBJECTS
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
-from tests.integration.gateway.upload_forms import MEBIBYTE, form
+from tests.integration.gateway.upload_forms import MEBIBYTE, form, keep_upload
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -24,33 +24,16 @@ CONTENT = bytes(range(256)) * 4096 * 20
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("objects")
-
-
-@pytest.fixture(scope="module")
-def settings_overrides(store: Path) -> dict[str, Any]:
-    return {"object_store": store.as_uri(), "max_upload_bytes": 64 * MEBIBYTE, "idle_timeout_seconds": 1}
-
-
-@pytest.fixture
-def key(backends: FakeBackends) -> str:
-    """Where the service wants a file."""
-    key = f"org/uploads/{uuid4()}/file"
-    backends.initial_metadata = key_metadata(key)
-    return key
-
-
-def keep(backends: FakeBackends) -> None:
-    backends.on("UploadBuild", lambda messages: builds_pb2.Build(id="b1", version=messages[-1].metadata.version))
+def settings_overrides() -> dict[str, Any]:
+    return {"max_upload_bytes": 64 * MEBIBYTE, "idle_timeout_seconds": 1}
 
 
 def stored(store: Path) -> list[Path]:
     return [path for path in store.rglob("*") if path.is_file()]
 
 
-async def test_a_build_is_written_to_the_store(client: Client, backends: FakeBackends, store: Path, key: str) -> None:
-    keep(backends)
+async def test_a_build_is_written_to_the_store(client: Client, backends: FakeBackends, store: Path) -> None:
+    keep_upload(backends)
     data = form(("version", "1"), ("package_name", "com.shop"), file=CONTENT, file_at=1)
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data)
     assert (answer.status, answer.json["version"]) == (201, "1")
@@ -60,29 +43,19 @@ async def test_a_build_is_written_to_the_store(client: Client, backends: FakeBac
     sizes = [message.stored_bytes for message in reports]
     assert (sizes == sorted(sizes), len(sizes), any(message.chunk for message in reports)) == (True, 2, False)
     assert backends.of("UploadBuild")[0].metadata[WRITES_OBJECTS[0]] == WRITES_OBJECTS[1]
-    file = store / key
+    file = store / backends.object_key
     assert file.read_bytes() == CONTENT
     file.unlink()
 
 
-async def test_a_part_is_written_to_the_store(client: Client, backends: FakeBackends, store: Path, key: str) -> None:
+async def test_a_part_is_written_to_the_store(client: Client, backends: FakeBackends, store: Path) -> None:
     backends.on("PutUploadPart", lambda _: builds_pb2.PartUpload(part_count=1))
     path, digest = f"/api/v1/uploads/{uuid4()}/parts/1", sha256(b"content").hexdigest()
     answer = await client("PUT", path, params={"sha256": digest}, data=b"content")
     assert answer.status == 200
     first, last = backends.requests("PutUploadPart")[0]
     assert (first.number, first.sha256, last.end.size, last.end.sha256) == (1, digest, 7, digest)
-    (store / key).unlink()
-
-
-async def test_an_import_passes_through_the_service(
-    client: Client, backends: FakeBackends, store: Path, key: str
-) -> None:
-    backends.on("ImportTests", lambda _: tests_pb2.ImportTestsResponse())
-    headers = {"Content-Type": "application/zip"}
-    answer = await client("POST", "/api/v1/tests/import?workspace=w", data=b"zip", headers=headers)
-    assert (answer.status, stored(store)) == (200, [])
-    assert [message.chunk for message in backends.requests("ImportTests")[0]] == [b"", b"zip", b""]
+    (store / backends.object_key).unlink()
 
 
 async def test_a_refusal_before_the_file_reads_nothing_of_it(
@@ -92,6 +65,7 @@ async def test_a_refusal_before_the_file_reads_nothing_of_it(
         raise AlreadyExists("The app has this version", reason="VERSION_EXISTS")
 
     backends.on_messages("UploadBuild", receive)
+    backends.object_key = ""
     data = form(("version", "1"), file=CONTENT)
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data)
     assert (answer.status, answer.json["code"], stored(store)) == (409, "VERSION_EXISTS", [])
@@ -99,7 +73,7 @@ async def test_a_refusal_before_the_file_reads_nothing_of_it(
 
 
 async def test_a_refusal_while_the_file_arrives_leaves_nothing(
-    client: Client, backends: FakeBackends, store: Path, key: str
+    client: Client, backends: FakeBackends, store: Path
 ) -> None:
     for refuse_after in (1, 2, 3):
 
@@ -113,10 +87,8 @@ async def test_a_refusal_while_the_file_arrives_leaves_nothing(
         assert (answer.status, answer.json["code"], stored(store)) == (403, "LIMIT_REACHED", [])
 
 
-async def test_a_client_that_goes_away_leaves_nothing(
-    client: Client, backends: FakeBackends, store: Path, key: str
-) -> None:
-    keep(backends)
+async def test_a_client_that_goes_away_leaves_nothing(client: Client, backends: FakeBackends, store: Path) -> None:
+    keep_upload(backends)
 
     async def endless() -> AsyncIterator[bytes]:
         yield b"x" * MEBIBYTE
@@ -132,9 +104,9 @@ async def test_a_client_that_goes_away_leaves_nothing(
 
 
 async def test_a_store_that_cannot_be_written_is_a_503(client: Client, backends: FakeBackends, store: Path) -> None:
-    keep(backends)
+    keep_upload(backends)
     (store / "full").touch()
-    backends.initial_metadata = key_metadata("full/file")
+    backends.object_key = "full/file"
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form())
     assert (answer.status, answer.json["code"]) == (503, "STORE_UNAVAILABLE")
     (store / "full").unlink()

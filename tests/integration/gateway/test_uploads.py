@@ -1,8 +1,9 @@
-"""Uploads: streamed to the catalog with the file at any position."""
+"""Uploads of builds: the file at any position of its form."""
 
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -28,8 +29,8 @@ def settings_overrides() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("file_at", [0, 2, None])
-async def test_an_upload_is_streamed_with_the_file_at_any_position(
-    client: Client, backends: FakeBackends, file_at: int | None
+async def test_an_upload_has_its_file_at_any_position(
+    client: Client, backends: FakeBackends, store: Path, file_at: int | None
 ) -> None:
     keep_upload(backends)
     app_id, content = str(uuid4()), bytes(range(256)) * 12_000
@@ -39,18 +40,19 @@ async def test_an_upload_is_streamed_with_the_file_at_any_position(
     assert answer.status == 201, answer.json
     assert answer.headers["Location"] == "/api/v1/apps/builds/b1"
     assert answer.headers["X-Ignored-Fields"] == "x"
-    first, *chunks, last = backends.requests("UploadBuild")[0]
+    first, *_, last = backends.requests("UploadBuild")[0]
     assert (first.metadata.app_id, first.metadata.version) == (app_id, "" if file_at == 0 else "1.2")
     assert last.metadata.app_id == app_id
     assert dict(last.metadata.metadata) == {"branch": "main", "n": 1}
     assert (last.metadata.version, last.metadata.package_name) == ("1.2", "com.shop")
     assert (last.metadata.file_name, last.end.size) == ("shop.apk", len(content))
-    received = b"".join(message.chunk for message in chunks)
-    assert hashlib.sha256(received).digest() == hashlib.sha256(content).digest()
+    assert last.end.sha256 == hashlib.sha256(content).hexdigest()
+    assert (store / backends.object_key).read_bytes() == content
 
 
-async def test_a_file_before_its_fields_is_streamed_to_the_catalog(client: Client, backends: FakeBackends) -> None:
-    """The catalog gets chunks while the client has not yet sent the rest of the form."""
+async def test_a_file_is_stored_before_the_fields_after_it_arrive(
+    client: Client, backends: FakeBackends, store: Path
+) -> None:
     keep_upload(backends)
     arrived = asyncio.Event()
 
@@ -59,14 +61,14 @@ async def test_a_file_before_its_fields_is_streamed_to_the_catalog(client: Clien
         await arrived.wait()
         yield b"y"
 
-    def chunks() -> int:
-        return sum(len(message.chunk) for messages in backends.requests("UploadBuild") for message in messages)
+    def stored_bytes() -> int:
+        return sum(path.stat().st_size for path in store.glob(f"{backends.object_key}*"))
 
     with aiohttp.MultipartWriter("form-data") as data:
         data.append(content()).set_content_disposition("form-data", name="file", filename="shop.apk")
         data.append("1.2").set_content_disposition("form-data", name="version")
         upload = asyncio.create_task(client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data))
-        await eventually(lambda: chunks() > MEBIBYTE / 2)
+        await eventually(lambda: stored_bytes() > MEBIBYTE / 2)
         arrived.set()
         answer = await upload
     assert (answer.status, answer.json["version"]) == (201, "1.2")

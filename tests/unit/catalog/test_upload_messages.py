@@ -8,7 +8,8 @@ from mobiletest.catalog.v1.builds_pb2 import UploadBuildEnd, UploadBuildMetadata
 
 from services.catalog.grpc.builds import BuildsServicer
 from services.catalog.model.builds import Build
-from services.catalog.usecases.uploads import Arrive, Cover, NewBuild
+from services.catalog.usecases.uploaded_files import Arrive, Cover
+from services.catalog.usecases.uploads import NewBuild
 from services.chassis.clock import SystemClock
 from services.chassis.context import Caller, bind
 from services.chassis.errors import Aborted, DomainError, InvalidArgument
@@ -61,7 +62,7 @@ async def upload(
             yield message
 
     uploads = FakeUploads()
-    servicer = BuildsServicer(cast(Any, None), cast(Any, uploads), cast(Any, None))
+    servicer = BuildsServicer(cast(Any, None), cast(Any, uploads), cast(Any, None), uploads.store)
     with bind(Caller("org", via_gateway=via_gateway)):
         await servicer.UploadBuild(requests(), context or FakeContext())
     return uploads

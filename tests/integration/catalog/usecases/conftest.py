@@ -32,7 +32,8 @@ from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.storage_quota import StorageQuota
 from services.catalog.usecases.tests import TestUseCases
-from services.catalog.usecases.uploads import Arrive, NewBuild, UploadUseCases
+from services.catalog.usecases.uploaded_files import Arrive, UploadedFiles
+from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
 from services.catalog.usecases.workspace_files import WorkspaceFileStore
 from services.chassis import context
@@ -109,7 +110,7 @@ class Catalog:
         self.workflows = WorkflowUseCases(self.store, storage, self.limits, self.clock)
         self.resolution = ResolutionUseCases(self.store)
         self.keys = KeyUseCases(self.store, self.ring, self.limits, self.clock)
-        rate = UploadRate(1 << 30, self.clock)
+        self.rate = UploadRate(1 << 30, self.clock)
         quota = ArtifactQuota(self.ledger, self.limits, self.clock)
         workspaces = FakeWorkspaceReader()
         self.files = WorkspaceFileStore(self.store, self.objects, quota=quota, workspaces=workspaces)
@@ -117,12 +118,10 @@ class Catalog:
             self.store,
             self.files,
             storage,
-            spool=Spool(self.spool_folder, max_bytes=1 << 20, capacity=1 << 30),
-            rate=rate,
+            uploads=self.receiver(max_bytes=1 << 20),
             workspaces=workspaces,
             clock=self.clock,
         )
-        self.rate = rate
         self.quota = quota
         self.uploads = self.make_uploads(simulated_devices=True)
 
@@ -131,10 +130,10 @@ class Catalog:
         return UploadUseCases(
             self.store,
             self.objects,
+            self.receiver(max_bytes=1000),
             quota=self.quota,
             storage=self.storage,
             spool=Spool(self.spool_folder, max_bytes=1000, capacity=1 << 30),
-            rate=self.rate,
             inspector=self.inspector,
             clock=self.clock,
             simulated_devices=simulated_devices,
@@ -142,7 +141,12 @@ class Catalog:
 
     def arriving(self, chunks: AsyncIterator[bytes]) -> Arrive:
         """A file whose bytes the catalog stores."""
-        return partial(self.uploads.store, chunks)
+        return partial(self.receiver(max_bytes=1 << 20).store, chunks)
+
+    def receiver(self, *, max_bytes: int) -> UploadedFiles:
+        """For files of this size."""
+        spool = Spool(self.spool_folder, max_bytes=max_bytes, capacity=1 << 30)
+        return UploadedFiles(self.store, self.objects, spool, self.rate)
 
     async def upload(self, new: NewBuild, chunks: AsyncIterator[bytes], **options: Any) -> Build:
         return await self.uploads.upload(new, self.arriving(chunks), **options)

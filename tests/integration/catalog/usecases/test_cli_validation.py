@@ -61,7 +61,7 @@ async def answer(catalog: Catalog, folder: Path) -> set[Problem] | str:
         yield find_files([folder]).archive
 
     try:
-        report = await catalog.imports.run(NewImport("w"), chunks())
+        report = await catalog.imports.run(NewImport("w"), catalog.arriving(chunks()))
     except InvalidArgument as refused:
         return refused.violations[0].message
     errors = {_problem(remark) for _, remarks in report.refused for remark in remarks}

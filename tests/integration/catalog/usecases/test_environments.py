@@ -1,5 +1,7 @@
 """The variables of tests and workflows: stored, changed, shown and planned."""
 
+from typing import Any, cast
+
 import pytest
 from mobiletest.catalog.v1 import resolution_pb2, tests_pb2, workflows_pb2
 
@@ -16,7 +18,9 @@ SENT = {**SHOWN, "API_TOKEN": "t0ken"}
 
 
 def servicer_of(catalog: Catalog) -> TestsServicer:
-    return TestsServicer(catalog.tests, catalog.attachments, catalog.quarantine, catalog.imports, catalog.files)
+    return TestsServicer(
+        catalog.tests, catalog.attachments, catalog.quarantine, catalog.imports, catalog.files, cast(Any, None)
+    )
 
 
 async def create_test(catalog: Catalog, **env: object) -> tests_pb2.Test:

@@ -30,7 +30,7 @@ async def chunks(content: bytes) -> AsyncIterator[bytes]:
 
 
 async def send(catalog: Catalog, files: Mapping[str, str | bytes], workspace: str = "w", **fields: Any) -> ImportReport:
-    return await catalog.imports.run(NewImport(workspace, **fields), chunks(zip_files(files)))
+    return await catalog.imports.run(NewImport(workspace, **fields), catalog.arriving(chunks(zip_files(files))))
 
 
 def outcome(report: ImportReport) -> dict[str, list[str | None]]:

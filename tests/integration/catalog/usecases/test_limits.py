@@ -143,7 +143,7 @@ class TestAttachedTests:
         before = counted("attached_tests")
         for refused in (
             catalog.attachments.attach(app.id, other.id, None),
-            catalog.imports.run(NewImport("w", app.id), chunks(zip_files({"a.yaml": FLOW}))),
+            catalog.imports.run(NewImport("w", app.id), catalog.arriving(chunks(zip_files({"a.yaml": FLOW})))),
         ):
             with pytest.raises(PermissionDenied, match=r"attached_tests \(10000\): detach tests") as refusal:
                 await refused

@@ -27,11 +27,13 @@ async def an_app(catalog: Catalog) -> Any:
 async def a_build(catalog: Catalog) -> Any:
     app = await catalog.apps.create("Shop", Platform.ANDROID, None)
     build = await catalog.uploads.refer(NewBuild(app.id, "1", artifact_url="https://x.test/a.apk"))
-    return build, BuildsServicer(catalog.builds, catalog.uploads, cast(Any, None)), builds_pb2
+    return build, BuildsServicer(catalog.builds, catalog.uploads, cast(Any, None), cast(Any, None)), builds_pb2
 
 
 async def a_test(catalog: Catalog) -> Any:
-    servicer = TestsServicer(catalog.tests, catalog.attachments, catalog.quarantine, catalog.imports, catalog.files)
+    servicer = TestsServicer(
+        catalog.tests, catalog.attachments, catalog.quarantine, catalog.imports, catalog.files, cast(Any, None)
+    )
     return (await catalog.tests.create(NewTest("Pay", ("Tap Pay",)))).test, servicer, tests_pb2
 
 

@@ -186,7 +186,7 @@ def flows(number: int, text: str = FLOW) -> bytes:
 
 
 async def send(catalog: Catalog, content: bytes, workspace: str = "w", app_id: str | None = None) -> None:
-    await catalog.imports.run(NewImport(workspace, app_id), chunks(content))
+    await catalog.imports.run(NewImport(workspace, app_id), catalog.arriving(chunks(content)))
 
 
 async def paths(catalog: Catalog) -> list[tuple[str | None, str | None]]:

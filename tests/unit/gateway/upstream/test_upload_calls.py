@@ -11,7 +11,7 @@ from mobiletest.catalog.v1.builds_pb2 import PutUploadPartRequest
 
 from services.chassis.clock import SystemClock
 from services.chassis.context import Caller, bind
-from services.chassis.errors import NotFound
+from services.chassis.errors import NotFound, Unavailable
 from services.chassis.object_store import ObjectStore
 from services.chassis.stored_uploads import WRITES_OBJECTS, key_metadata
 from services.chassis.upload_rate import UploadRate
@@ -99,9 +99,7 @@ async def last() -> PutUploadPartRequest:
     return PutUploadPartRequest(number=9)
 
 
-async def send(
-    call: FakeCall, *chunks: bytes | Exception, objects: ObjectStore | None = None, rate: UploadRate = UNLIMITED
-) -> Any:
+async def send(call: FakeCall, objects: ObjectStore, *chunks: bytes | Exception, rate: UploadRate = UNLIMITED) -> Any:
     upload = FileUpload(PutUploadPartRequest(number=1), content(*chunks), last)
     with bind(Caller("org")):
         return await UploadCalls(call, objects, rate, key_seconds=0.01).send(upload, 10)
@@ -116,16 +114,9 @@ async def stored(objects: ObjectStore) -> bytes:
     return b"".join([chunk async for chunk in objects.get_stream(KEY)])
 
 
-async def test_a_service_gets_the_bytes_of_a_process_without_the_object_store() -> None:
-    call = FakeCall()
-    assert await send(call, b"ab", b"", b"c") == "kept"
-    assert [(message.number, message.chunk) for message in call.written] == [(1, b""), (0, b"ab"), (0, b"c"), (9, b"")]
-    assert (call.written[-1].end.size, call.written[-1].end.sha256, call.metadata) == (3, "", ())
-
-
 async def test_the_bytes_go_to_the_object_store_and_the_service_learns_how_many(objects: ObjectStore) -> None:
     call, chunks = FakeCall(key=KEY), [CHUNK] * 5
-    assert await send(call, *chunks, objects=objects) == "kept"
+    assert await send(call, objects, *chunks) == "kept"
     assert await stored(objects) == CHUNK * 5
     assert [(message.number, message.stored_bytes) for message in call.written] == [
         (1, 0),
@@ -138,52 +129,48 @@ async def test_the_bytes_go_to_the_object_store_and_the_service_learns_how_many(
     assert call.metadata == (WRITES_OBJECTS,)
 
 
-async def test_only_what_goes_to_the_object_store_counts_towards_the_rate_here(objects: ObjectStore) -> None:
+async def test_what_is_stored_counts_towards_the_rate(objects: ObjectStore) -> None:
     clock = FakeClock()
     clock.advance(100)
     rate = UploadRate(100, clock)
-    await send(FakeCall(), b"x" * 100, rate=rate)
-    assert rate.delay("org", 50) == 0
-    await send(FakeCall(key=KEY), b"x" * 100, objects=objects, rate=rate)
-    assert rate.delay("org", 100) == pytest.approx(0.5)
+    await send(FakeCall(key=KEY), objects, b"x" * 100, rate=rate)
+    assert rate.delay("org", 150) == pytest.approx(0.5)
 
 
-async def test_a_service_that_names_no_key_gets_the_bytes(objects: ObjectStore) -> None:
-    """It is of an earlier version."""
+async def test_a_service_that_names_no_key_is_unavailable(objects: ObjectStore) -> None:
     call = FakeCall()
-    assert await send(call, b"abc", objects=objects) == "kept"
-    assert [message.chunk for message in call.written] == [b"", b"", b"abc", b""]
-    assert call.metadata == ()
+    with pytest.raises(Unavailable):
+        await send(call, objects, b"abc")
+    assert await call.code() is grpc.StatusCode.CANCELLED
 
 
 async def test_nothing_is_stored_for_an_upload_that_is_refused(objects: ObjectStore) -> None:
     for call in (FakeCall(EXISTS, end_at=1), FakeCall(EXISTS, key=KEY, end_at=2), FakeCall(EXISTS, key=KEY, end_at=3)):
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await send(call, *[CHUNK] * 5, objects=objects)
+            await send(call, objects, *[CHUNK] * 5)
         assert caught.value.code() is EXISTS
         with pytest.raises(NotFound):
             await stored(objects)
 
 
 @pytest.mark.parametrize("statuses", [(EXISTS,), (EXISTS, INTERNAL), (INTERNAL, EXISTS)])
-async def test_status_of_the_service_counts(statuses: tuple[grpc.StatusCode, ...]) -> None:
-    call = FakeCall(*statuses)
+async def test_status_of_the_service_counts(objects: ObjectStore, statuses: tuple[grpc.StatusCode, ...]) -> None:
+    call = FakeCall(*statuses, key=KEY)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await send(call, b"a", b"b")
+        await send(call, objects, b"a", b"b")
     assert (caught.value.code(), caught.value.details(), len(call.written)) == (EXISTS, str(EXISTS), 2)
 
 
-async def test_internal_error_of_the_service_stays_one() -> None:
+async def test_internal_error_of_the_service_stays_one(objects: ObjectStore) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await send(FakeCall(INTERNAL), b"a")
+        await send(FakeCall(INTERNAL, key=KEY), objects, b"a")
     assert caught.value.code() is INTERNAL
 
 
-@pytest.mark.parametrize("key", [None, KEY])
-async def test_an_error_of_the_client_is_passed_on_and_ends_the_call(objects: ObjectStore, key: str | None) -> None:
-    call = FakeCall(key=key)
+async def test_an_error_of_the_client_is_passed_on_and_ends_the_call(objects: ObjectStore) -> None:
+    call = FakeCall(key=KEY)
     with pytest.raises(ValueError, match="nonsense"):
-        await send(call, b"a", ValueError("the client sent nonsense"), objects=objects if key else None)
+        await send(call, objects, b"a", ValueError("the client sent nonsense"))
     assert await call.code() is grpc.StatusCode.CANCELLED
     with pytest.raises(NotFound):
         await stored(objects)
