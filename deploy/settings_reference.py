@@ -55,7 +55,8 @@ def descriptions(settings: type[BaseSettings]) -> dict[str, str]:
 
     Pydantic could read them, but would parse the source at each start of a service: a twentieth of a second.
     """
-    bases = [base for base in reversed(settings.__mro__) if issubclass(base, BaseSettings) and base is not BaseSettings]
+    ours = ("services", "mobiletest_automation")
+    bases = [base for base in reversed(settings.__mro__) if base.__module__.startswith(ours)]
     texts = {name: text for base in bases for name, text in _docstrings(base).items()}
     return {name: texts.get(name, "") for name in settings.model_fields}
 

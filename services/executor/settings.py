@@ -7,11 +7,9 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
-from mobiletest_automation.llm.budget import ModelBudget
-from mobiletest_automation.llm.endpoint import ModelEndpoint
-from mobiletest_automation.model.run_config import LlmConfig
+from mobiletest_automation.llm.settings import ModelSettings
 from mobiletest_automation.web_addresses import AddressPolicy
 from services.chassis.settings import ProcessSettings
 from services.executor.events import RUN_REQUEST_PARTITIONS
@@ -20,7 +18,7 @@ from services.executor.model.runs import RunLimits
 from services.executor.worker.processes.limits import AttemptLimits, CpuAllowance
 
 
-class Settings(ProcessSettings):
+class Settings(ProcessSettings, ModelSettings):
     """Both roles have the same settings; each ignores those of the other."""
 
     executor_role: Literal["api", "worker", "all"] = "all"
@@ -85,26 +83,6 @@ class Settings(ProcessSettings):
     """How long the step cache keeps unused entries."""
     human_timeout_seconds: float = Field(default=300.0, gt=0)
     """How long a run with execution_mode.human_in_the_loop waits for an answer."""
-    llm_base_url: str | None = None
-    """An OpenAI-compatible endpoint, such as http://localhost:11434/v1; without it no models are used."""
-    llm_api_key: SecretStr = SecretStr("")
-    """The key of that endpoint, if it needs one."""
-    llm_primary_model: str | None = None
-    """The model for steps, when llm_config names none."""
-    llm_reflection_model: str | None = None
-    """The model that checks what was done; by default the primary one."""
-    llm_planning_model: str | None = None
-    """The model that plans goals; by default the primary one."""
-    llm_timeout_seconds: float = Field(default=60.0, gt=0)
-    """The time limit of one call of a model."""
-    llm_step_limit: int = Field(default=15, ge=1, le=100)
-    """How many actions a model may take for one step."""
-    llm_step_seconds: float = Field(default=120.0, gt=0)
-    """How long models may work on one step."""
-    llm_token_limit: int = Field(default=200_000, ge=0)
-    """The token budget of models in one attempt."""
-    llm_seconds_limit: float = Field(default=300.0, gt=0)
-    """The time budget of models in one attempt."""
     infrastructure_retries: int = Field(default=2, ge=0, le=10)
     """How many more attempts a run gets after failures of the infrastructure."""
     organisation_runs: int | None = Field(default=100, ge=1)
@@ -171,28 +149,6 @@ class Settings(ProcessSettings):
     def attempt_limits(self) -> AttemptLimits:
         cpu = CpuAllowance(self.attempt_cpu_seconds, self.attempt_cpu_share)
         return AttemptLimits(cpu, self.attempt_memory_bytes)
-
-    @property
-    def llm_endpoint(self) -> ModelEndpoint | None:
-        if not self.llm_base_url:
-            return None
-        models = LlmConfig(
-            primary_model=self.llm_primary_model,
-            reflection_model=self.llm_reflection_model,
-            planning_model=self.llm_planning_model,
-        )
-        return ModelEndpoint(
-            base_url=self.llm_base_url, key=self.llm_api_key, models=models, timeout_seconds=self.llm_timeout_seconds
-        )
-
-    @property
-    def llm_budget(self) -> ModelBudget:
-        return ModelBudget(
-            step_actions=self.llm_step_limit,
-            step_seconds=self.llm_step_seconds,
-            tokens=self.llm_token_limit,
-            seconds=self.llm_seconds_limit,
-        )
 
     @property
     def spool_folder(self) -> Path:

@@ -134,6 +134,7 @@ def run(
             "--base-branch": base_branch,
             "--local-server": local_server,
             "--open": open_,
+            "--no-fail-on-cancellation": not fail_on_cancellation,
         }
         refuse_without_server([option for option, value in server_only.items() if value])
         file, app = [*(file or ()), *map(Path, app or ())], None

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mobiletest_automation.model_ports import ModelProvider
     from mobiletest_automation.scripting.http import HttpRequest, HttpResponse, SendHttp
     from mobiletest_cli.start import Selection
+    from mobiletest_cli.workspace import Workspace
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -107,12 +108,17 @@ class LocalTestRun:
                 work = _Work(self._output, results, evidence, options, FlowEditor(files.text, files.display_path))
                 reason = asyncio.run(work.run(plan, running, app))
             results.finish_evidence(self._output)
+        if reason is not None and reason.exit_code == TIMEOUT and not options.fail_on_timeout:
+            self._output.warn(reason.message)
+            reason = None
+        return self._publish(results, files, reason)
+
+    def _publish(self, results: LocalResults, files: Workspace, reason: CliError | None) -> int:
+        """Write the files and show the results; the exit code. `reason` is why the flows were cancelled."""
         execution = results.execution(cancelled=isinstance(reason, Interrupted))
         paths = {run.path: files.display_path(run.path) for run in results.runs}
         report = Report(execution, results.documents(), None, paths, "", files.display_path)
-        code = exit_code(execution, None)
-        if reason is not None and not (reason.exit_code == TIMEOUT and not options.fail_on_timeout):
-            code = reason.exit_code
+        code = reason.exit_code if reason is not None else exit_code(execution, None, fail_on_cancellation=False)
         return publish(self._output, ResultFiles(results, self._output, self._destinations), report, code, error=reason)
 
     @contextmanager
@@ -223,14 +229,9 @@ async def _open_models(stack: AsyncExitStack, environ: Mapping[str, str]) -> Mod
     """
     if not environ.get("MOBILETEST_LLM_BASE_URL"):
         return None
-    from mobiletest_automation.llm.budget import ModelBudget
-    from mobiletest_automation.llm.chat_client import open_client
-    from mobiletest_automation.llm.language_models import LanguageModels
-    from mobiletest_cli.local_run.models import read_budget, read_endpoint
+    from mobiletest_cli.local_run.models import open_models, read_settings
 
-    client = await stack.enter_async_context(open_client(read_endpoint(environ)))
-    budget: ModelBudget = read_budget(environ)
-    return LanguageModels(client, budget)
+    return await open_models(stack, read_settings(environ))
 
 
 def _new_http() -> SendHttp:

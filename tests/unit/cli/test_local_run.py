@@ -1,11 +1,16 @@
 """`mobiletest run --local` on the simulated device: verdicts, exit codes, and everything that is made of them."""
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from mobiletest_cli.errors import FAILED, INVALID_FILE, NO_VERDICT, NOT_FOUND, OK, USAGE
+from mobiletest_cli.errors import FAILED, INVALID_FILE, NO_VERDICT, NOT_FOUND, OK, TIMEOUT, USAGE
+from mobiletest_cli.local_run.command import LocalOptions, LocalTestRun
+from mobiletest_cli.output import Output
+from mobiletest_cli.results.files import Destinations
+from mobiletest_cli.start import Selection
 from tests.unit.cli.local_shell import FAILING, PASSING, LocalShell
 
 MODEL = """app_model: 1
@@ -123,13 +128,39 @@ def test_scripts_run(shell: LocalShell) -> None:
     assert shell.run().code == OK
 
 
-def test_the_time_limit_ends_the_run(shell: LocalShell) -> None:
-    shell.write(a="appId: a\n---\n- evalScript: ${1}\n- repeat: {times: 100000, commands: [{evalScript: '${1}'}]}\n")
-    ended = shell.run("--timeout", "1", "--json")
-    assert (ended.code, ended.document["runs"][0]["status"]) == (6, "cancelled")
+@pytest.mark.parametrize(("fail_on_timeout", "code"), [(True, TIMEOUT), (False, OK)])
+def test_the_time_limit_ends_the_run(
+    shell: LocalShell, capsys: pytest.CaptureFixture[str], *, fail_on_timeout: bool, code: int
+) -> None:
+    shell.write(a=PASSING)
+    options = LocalOptions("simulated", timeout=0.0, fail_on_timeout=fail_on_timeout)
+    test_run = LocalTestRun(Output(as_json=True), Destinations())
+    ended = test_run.run(Selection(paths=[shell.folder / ".maestro"]), options)
+    [run] = json.loads(capsys.readouterr().out)["runs"]
+    assert (ended, run["status"]) == (code, "cancelled")
 
 
-@pytest.mark.parametrize("option", [("--shard", "1/2"), ("--no-wait",), ("--workflow", "x"), ("--build", "1")])
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ("MOBILETEST_LLM_STEP_LIMIT", "MOBILETEST_LLM_STEP_LIMIT=many: Input should be a valid integer"),
+        ("MOBILETEST_LLM_TIMEOUT_SECONDS", "MOBILETEST_LLM_TIMEOUT_SECONDS=many: Input should be a valid number"),
+    ],
+)
+def test_a_setting_of_models_that_cannot_be_used_is_refused_and_leaves_nothing(
+    shell: LocalShell, monkeypatch: pytest.MonkeyPatch, variable: str, message: str
+) -> None:
+    temporary = shell.folder / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    shell.write(a=PASSING)
+    ended = shell.run(**{"MOBILETEST_LLM_BASE_URL": "http://127.0.0.1:9", variable: "many"})
+    assert (ended.code, message in ended.err, [*temporary.iterdir()]) == (USAGE, True, [])
+
+
+@pytest.mark.parametrize(
+    "option", [("--shard", "1/2"), ("--no-wait",), ("--build", "1"), ("--no-fail-on-cancellation",)]
+)
 def test_what_needs_a_server_is_refused(shell: LocalShell, option: tuple[str, ...]) -> None:
     shell.write(a=PASSING)
     ended = shell.run(*option)
