@@ -47,7 +47,7 @@ def _integer(written: str) -> int | float:
 def _finite(written: str) -> float:
     number = float(written)
     if not isfinite(number):
-        raise ValueError(f"{written} is no number of JSON")
+        raise ValueError(f"{written} is not a JSON number")
     return number
 
 

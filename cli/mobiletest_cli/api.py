@@ -253,7 +253,7 @@ class Api:
         return CliError(f"{self.server.url} cannot be reached: {reason}", UNREACHABLE, hint)
 
     def _foreign(self) -> CliError:
-        return CliError(f"{self.server.url} does not answer as mobiletest does", UNREACHABLE, DOCTOR)
+        return CliError(f"{self.server.url} does not answer like a mobiletest server", UNREACHABLE, DOCTOR)
 
 
 def tls_advice(reason: str) -> str | None:
@@ -270,9 +270,7 @@ def check_key(key: str) -> str:
         CliError: it cannot be sent in a header.
     """
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise CliError(
-            "the API key has characters that no key has", AUTHENTICATION, "Copy the whole key, and nothing else"
-        )
+        raise CliError("the API key contains invalid characters", AUTHENTICATION, "Copy exactly the key")
     return key
 
 

@@ -105,7 +105,7 @@ class BuildUpload:
             self._output.say(f"Build {build['version']} of {app['name']} is on the server.")
             return cast("Build", build)
         if version is None and read.version is None:
-            raise CliError(f"{file}: has no version in it", INVALID_FILE, "Give one: --build VERSION")
+            raise CliError(f"{file}: contains no version", INVALID_FILE, "Give one: --build VERSION")
         try:
             return self._upload(app, file, version, digest)
         except RequestRefused as refused:
@@ -150,7 +150,9 @@ class BuildUpload:
                 raise
             return None
         if stored := upload["part_count"] - len(upload["missing_parts"]):
-            self._output.say(f"Going on with {file.name}: the server has {stored} of {upload['part_count']} parts.")
+            self._output.say(
+                f"Resuming the upload of {file.name}: the server has {stored} of {upload['part_count']} parts."
+            )
         return upload
 
     @contextmanager
@@ -160,7 +162,7 @@ class BuildUpload:
             yield
         except (CliError, KeyboardInterrupt) as ended:
             if not isinstance(ended, RequestRefused) or is_transient(ended):
-                self._output.say("The server keeps the parts that it has for a day: the same command goes on there.")
+                self._output.say("The server keeps the uploaded parts for a day: repeat the command to resume.")
             raise
 
     def _send_parts(

@@ -134,7 +134,7 @@ def check_url(text: str) -> str:
     from urllib.parse import urlsplit
 
     if not text:
-        raise CliError("no server is known", USAGE, "Set MOBILETEST_URL, or run: mobiletest login")
+        raise CliError("no server is configured", USAGE, "Set MOBILETEST_URL, or run: mobiletest login")
     try:
         parts = urlsplit(text)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -222,7 +222,7 @@ def parse_project(path: Path, content: bytes) -> Project:
     names = [key_node.value for key_node, _ in node.value]
     for key_node, _ in node.value:
         if names.count(key_node.value) > 1:
-            raise CliError(f"{path}:{key_node.start_mark.line + 1}: {key_node.value} is there twice", INVALID_FILE)
+            raise CliError(f"{path}:{key_node.start_mark.line + 1}: duplicate key '{key_node.value}'", INVALID_FILE)
         _check_entry(f"{path}:{key_node.start_mark.line + 1}", key_node.value, values.get(key_node.value))
     given = {name: value for name, value in values.items() if value is not None}
     if "tags" in given:

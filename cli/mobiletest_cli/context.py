@@ -117,7 +117,7 @@ class Context:
         if yes:
             return
         if not sys.stdin.isatty():
-            raise CliError("nobody can be asked to confirm this", USAGE, "Confirm it with --yes")
+            raise CliError("cannot ask for confirmation without a terminal", USAGE, "Confirm it with --yes")
         if not self.output.confirm(question):
             raise CliError("nothing was changed", USAGE)
 
@@ -227,7 +227,7 @@ def read_text(read: Callable[[], str]) -> str:
         text = read()
         text.encode()
     except UnicodeError:
-        raise CliError("what came from stdin is no text in UTF-8", USAGE) from None
+        raise CliError("stdin is not text in UTF-8", USAGE) from None
     return text
 
 
@@ -236,5 +236,5 @@ def _server_flags(common: dict[str, Any]) -> ServerFlags:
     if common["api_key_stdin"]:
         key = read_text(sys.stdin.readline).strip()
         if not key:
-            raise CliError("--api-key-stdin: no API key came from stdin", USAGE)
+            raise CliError("--api-key-stdin: no API key on stdin", USAGE)
     return ServerFlags(common["url"] or None, key, common["profile"] or None, common["ca_file"] or None)

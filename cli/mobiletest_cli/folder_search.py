@@ -67,7 +67,10 @@ def search(root: Path) -> FoundFiles:
     for file in sorted(_walk(root, found_files)):
         path = _sent_path(file, root)
         if path in found_files.files:
-            raise CliError(f"{shown(file)}: {path} is there twice, with other characters: rename one", INVALID_FILE)
+            raise CliError(
+                f"{shown(file)}: duplicate path {path}, written in other characters: rename one of the files",
+                INVALID_FILE,
+            )
         try:
             found_files.add(path, file)
         except OSError as error:

@@ -26,7 +26,7 @@ def check_installed() -> None:
     if not all(map(_is_installed, needed)):
         packages = " ".join(f"'{requirement}'" for requirement in needed)
         hint = f"{sys.executable} -m pip install {packages}"
-        raise CliError("what runs tests without a server is not installed", USAGE, hint)
+        raise CliError("the packages for runs without a server are not installed", USAGE, hint)
 
 
 def _is_installed(requirement: str) -> bool:

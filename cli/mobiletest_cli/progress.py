@@ -45,7 +45,7 @@ class WaitEnded(CliError):
     """The client's wait ended before the execution."""
 
     def __init__(self, execution_id: str, seconds: float) -> None:
-        hint = f"It goes on: mobiletest wait {execution_id}"
+        hint = f"The execution continues: mobiletest wait {execution_id}"
         super().__init__(f"execution {execution_id} has not ended within {seconds:.0f} s", TIMEOUT, hint)
 
 

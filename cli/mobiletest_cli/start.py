@@ -142,7 +142,7 @@ class StartBuilder:
         for file, app_file in read.items():
             platform = _platform(file, app_file, wanted.platform, apps)
             if platform in files:
-                raise CliError(f"{file}: there is another file for {platform}", USAGE, "Run them one after the other")
+                raise CliError(f"{file}: a second file for {platform}", USAGE, "Run them one after the other")
             files[platform] = file
             if platform not in apps:
                 if named:
@@ -246,5 +246,5 @@ def _platform(file: Path, read: AppFile, platform: str | None, apps: Mapping[str
         raise CliError(f"{file}: is for {read.platform}, and --platform is {platform}", INVALID_FILE)
     chosen = read.platform or platform or (next(iter(apps)) if len(apps) == 1 else None)
     if chosen is None:
-        raise CliError(f"{file}: says no platform", USAGE, "Say it: --platform Android, or iOS")
+        raise CliError(f"{file}: the platform is unknown", USAGE, "Give it: --platform Android, or iOS")
     return chosen

@@ -240,9 +240,9 @@ def find_files(paths: Sequence[Path]) -> Workspace:
         if not path.exists():
             raise CliError(f"{shown(path)}: there is no such file or folder", INVALID_FILE)
         if path.is_file() and path.name in CONFIG_FILES:
-            raise CliError(f"{shown(path)}: is no flow: name its folder", INVALID_FILE)
+            raise CliError(f"{shown(path)}: is not a flow: name its folder", INVALID_FILE)
         if path.is_file() and path.name.lower().endswith(SCRIPT_ENDINGS):
-            raise CliError(f"{shown(path)}: is no flow: name the flow that runs it", INVALID_FILE)
+            raise CliError(f"{shown(path)}: is not a flow: name the flow that runs it", INVALID_FILE)
     places = [Path(os.path.abspath(path)) for path in paths]
     if len(places) == 1 and places[0].is_dir():
         workspace = Workspace(places[0], search(places[0]))
@@ -304,7 +304,7 @@ def _select(workspace: Workspace, folder: Path, place: Path) -> list[str]:
     chosen = [flow.path for flow in found_workspace.flows if flow.path in inside] if found_workspace is not None else []
     chosen = chosen or [path for path in sorted(inside) if may_be_flow(path) and files[path].parent == place]
     if not chosen:
-        raise CliError(f"{shown(place)}: the folder has no flow", INVALID_FILE)
+        raise CliError(f"{shown(place)}: the folder contains no flow", INVALID_FILE)
     return chosen
 
 

@@ -64,7 +64,7 @@ async def serve(
     """
     callers = settings.accepted_callers
     if not callers:
-        raise ValueError("MOBILETEST_CALLERS is empty, so nobody could call this service")
+        raise ValueError("MOBILETEST_CALLERS is empty, so no caller could use this service")
     names = [name for _, _, name in servicers]
     interceptor = RequestInterceptor(
         describe_methods(map(descriptor_pool.Default().FindServiceByName, names)),

@@ -54,7 +54,9 @@ def parse_callers(text: str) -> Callers:
         grant = _parse_restrictions(match["name"], match["restrictions"])
         other = found.get(match["digest"], replace(grant, names=frozenset()))
         if replace(other, names=grant.names) != grant:
-            raise ValueError(f'a token of "{match["name"]}" is listed twice, with other restrictions: make two tokens')
+            raise ValueError(
+                f'a token of "{match["name"]}" is listed twice with different restrictions: make two tokens'
+            )
         found[match["digest"]] = replace(grant, names=grant.names | other.names)
     return found
 

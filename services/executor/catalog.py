@@ -88,7 +88,7 @@ class RemoteCatalog:
             try:
                 return self.limits.put(org_id, await self._load_limits())
             except grpc.aio.AioRpcError as error:
-                raise Unavailable("The catalog does not tell limits", retry_after=1.0) from error
+                raise Unavailable("The catalog does not provide limits", retry_after=1.0) from error
 
     async def _load_limits(self) -> types_pb2.OrganisationLimits:
         request = limits_pb2.GetOrganisationLimitsRequest()

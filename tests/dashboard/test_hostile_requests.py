@@ -110,7 +110,7 @@ async def test_any_id_is_accepted_or_refused(api: Api) -> None:
     ],
 )
 @pytest.mark.parametrize("request_line", [b"GET / HTTP/1.1", b"GET /sign-in HTTP/1.1", b"DELETE /session HTTP/1.1"])
-async def test_headers_that_are_no_text_are_refused(stack: SharedStack, header: bytes, request_line: bytes) -> None:
+async def test_headers_that_are_not_text_are_refused(stack: SharedStack, header: bytes, request_line: bytes) -> None:
     where = urlsplit(stack.url)
     reader, writer = await asyncio.open_connection(where.hostname, where.port)
     writer.write(request_line + b"\r\nHost: localhost\r\nConnection: close\r\n" + header + b"\r\n\r\n")

@@ -70,7 +70,7 @@ async def test_an_operation_is_called_with_the_key_that_is_given_once_and_not_st
     assert await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
 
 
-async def test_somebody_who_has_signed_in_needs_no_key(member: Visitor) -> None:
+async def test_a_signed_in_user_needs_no_key(member: Visitor) -> None:
     """A change too: it has the token of the session."""
     await member.open("/docs?q=createApp#/Apps/CreateApp")
     entry = operation(member.page, "CreateApp")

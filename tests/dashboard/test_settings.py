@@ -144,7 +144,7 @@ async def test_deleting_the_key_of_the_session_signs_out(visitor: Visitor) -> No
     await expect(visitor.page).to_have_url(f"{visitor.url}/sign-in")
 
 
-async def test_a_key_that_may_only_read_is_told_what_is_missing(visitor: Visitor, api: Api, world: World) -> None:
+async def test_a_read_only_key_gets_the_missing_scope_in_the_error(visitor: Visitor, api: Api, world: World) -> None:
     test = await world.test()
     created(await api.put(f"/tests/{test['id']}/quarantine", {"reason": "Waits for SHOP-1"}))
     visitor.key = created(await api.post("/settings/api-keys", {"name": "viewer", "scopes": ["read"]}))["key"]

@@ -196,7 +196,7 @@ async def test_a_tab_that_saved_first_is_noticed(member: Visitor, world: World, 
     assert await steps_of(api, test) == ["Mine"]
 
 
-async def test_a_change_of_something_else_is_no_conflict(member: Visitor, world: World, api: Api) -> None:
+async def test_changes_of_different_documents_do_not_conflict(member: Visitor, world: World, api: Api) -> None:
     test = await world.test(SENTENCES)
     await member.open(f"/tests/{test['id']}")
     created(await api.patch(f"/tests/{test['id']}", {"description": "Signs in"}))

@@ -291,7 +291,7 @@ async def test_keys_by_their_names(browser: WebDriverDevice) -> None:
         await browser.press_key("volume up")
 
 
-async def test_the_console_is_the_log_and_is_told_once(browser: WebDriverDevice) -> None:
+async def test_console_output_becomes_log_lines_once(browser: WebDriverDevice) -> None:
     await browser.press_key("enter")
 
     async def logged() -> bool:

@@ -99,7 +99,7 @@ async def test_an_idle_session_is_ended_by_the_hub(appium: Hub) -> None:
     await device.close()
 
 
-async def test_a_session_is_deleted_when_nobody_can_remember_it(appium: Hub, own_chromedriver: Hub) -> None:
+async def test_a_session_that_cannot_be_recorded_is_deleted(appium: Hub, own_chromedriver: Hub) -> None:
     known: list[Session] = []
 
     async def forgetful(session: Session) -> None:
@@ -114,7 +114,7 @@ async def test_a_session_is_deleted_when_nobody_can_remember_it(appium: Hub, own
     assert await browsers(own_chromedriver) == []
 
 
-async def test_the_session_is_told_before_anything_is_done_in_it(appium: Hub) -> None:
+async def test_the_session_is_announced_before_it_is_used(appium: Hub) -> None:
     lines: list[str] = []
 
     async def note(session: Session) -> None:

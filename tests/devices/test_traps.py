@@ -54,7 +54,7 @@ async def test_a_password_is_in_no_source_and_no_tree(browser: WebDriverDevice) 
     assert await browser.driver.execute("return document.getElementById('password').value") == "hunter2"
 
 
-async def test_a_number_that_is_none_is_cleared_too(browser: WebDriverDevice) -> None:
+async def test_an_invalid_number_is_cleared_too(browser: WebDriverDevice) -> None:
     await browser.type("1e", await seen(browser, "Age", Role.FIELD))
     await browser.clear(await seen(browser, "Age", Role.FIELD))
     await browser.type("5")
@@ -110,7 +110,7 @@ async def test_a_page_that_does_not_load_is_the_apps_failure_and_not_the_hubs(ch
     assert raised.value.category is Category.APP_LAUNCH_FAILED
 
 
-async def test_files_of_the_hubs_machine_are_no_pages(browser: WebDriverDevice) -> None:
+async def test_file_urls_are_refused_as_pages(browser: WebDriverDevice) -> None:
     await browser.stop()
     await browser.install(Build(static_url="file:///etc/passwd"))
     with fails(Category.CONFIG_INVALID, r"static_url is not an http\(s\) URL"):

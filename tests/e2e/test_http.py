@@ -11,7 +11,7 @@ def etag(answer: Answer) -> str:
     return next(value for name, value in answer.headers.items() if name.lower() == "etag")
 
 
-async def test_of_two_people_who_edit_an_app_one_has_to_read_it_again(api: Api, world: World) -> None:
+async def test_concurrent_edits_of_an_app_conflict(api: Api, world: World) -> None:
     app = await world.app()
     path = f"/apps/{app['id']}"
     read = await api.get(path)

@@ -82,7 +82,7 @@ async def test_flow_with_a_picture_that_is_missing_is_refused_with_its_place(api
     assert problem["message"].startswith("the file cat.png was not sent along")
 
 
-async def test_flow_without_its_folder_is_told_to_import_it(api: Api, world: World) -> None:
+async def test_a_flow_without_its_folder_gets_the_advice_to_import_it(api: Api, world: World) -> None:
     test = created(await api.post("/tests", {"flow": "name: N\n---\n- launchApp\n- addMedia: [cat.png]\n"}))
     assert "import the folder of the flow with POST /tests/import" in test["notices"][0]
     app, *_ = await world.passing_app()

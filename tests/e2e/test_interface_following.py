@@ -41,7 +41,7 @@ async def test_a_failing_test_shows_its_attempts_and_steps(api: Api, world: Worl
     assert (await api.download(artifact["url"]))[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-async def test_events_tell_the_whole_story_and_resume(api: Api, world: World) -> None:
+async def test_events_are_complete_and_can_be_resumed(api: Api, world: World) -> None:
     *_, workflow = await world.passing_app()
     started = await world.start(workflow)
     events = await api.events(started["id"])

@@ -29,7 +29,7 @@ async def matrix(api: Api, app: Any) -> Any:
     return created(await api.get(f"/apps/{app['id']}/test_matrix"))
 
 
-async def test_an_execution_in_which_everything_failed_alike_says_nothing_of_its_tests(api: Api, world: World) -> None:
+async def test_a_storm_does_not_count_against_its_tests(api: Api, world: World) -> None:
     app = await world.app()
     tests = [await world.test(app=app) for _ in range(5)]
     workflow = await world.workflow(*tests, run_config=ONCE)
@@ -70,7 +70,7 @@ async def test_failures_that_read_the_same_are_one_group_whatever_else_was_on_th
     assert "Order 4711" in group["sample_message"]
 
 
-async def test_a_run_without_a_verdict_is_counted_and_says_nothing_of_the_test(api: Api, world: World) -> None:
+async def test_a_run_without_a_verdict_is_counted_but_does_not_affect_the_test(api: Api, world: World) -> None:
     app, build, test, workflow = await world.passing_app("1.0.0")
     await world.run(workflow)
     await world.reported(build, 1)

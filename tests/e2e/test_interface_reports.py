@@ -97,7 +97,7 @@ async def test_has_a_cell_where_a_run_was_and_says_why_it_failed(api: Api, world
     assert rows[failing["id"]]["classification"] == "insufficient_data"
 
 
-async def test_tells_stale_from_never_run_and_looks_at_the_target_build_only(api: Api, world: World) -> None:
+async def test_distinguishes_stale_from_never_run_on_the_target_build(api: Api, world: World) -> None:
     app, older, _, passing, failing = await two_builds(world)
     coverage = created(await api.get(f"/apps/{app['id']}/coverage"))
     assert_shape(coverage, "Coverage")

@@ -46,7 +46,7 @@ async def upload(api: Api, world: World) -> Upload:
     return Upload(api, await world.app())
 
 
-async def test_an_upload_goes_on_with_the_parts_that_are_missing(upload: Upload) -> None:
+async def test_an_upload_resumes_with_the_missing_parts(upload: Upload) -> None:
     started = await upload.start()
     assert (started["part_bytes"], started["part_count"], started["missing_parts"]) == (PART, 3, [1, 2, 3])
     assert (await upload.put(2)).status == 200

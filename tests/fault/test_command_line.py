@@ -220,7 +220,7 @@ async def test_an_upload_survives_gateway_and_catalog_that_are_killed(
 
 
 @on_the_stack
-async def test_an_interrupted_upload_goes_on_when_the_command_runs_again(
+async def test_an_interrupted_upload_resumes_when_the_command_is_repeated(
     own_stack: Stack, own_api: Api, tmp_path: Path
 ) -> None:
     proxy = HoldingProxy(own_stack.url, after=SOME_BYTES)
@@ -235,7 +235,7 @@ async def test_an_interrupted_upload_goes_on_when_the_command_runs_again(
         again = await shell.start(*command)
         _, err = await again.communicate()
     assert again.returncode == 0, err.decode()
-    assert re.search(r"Going on with app\.apk: the server has [1-9] of 7 parts\.", err.decode())
+    assert re.search(r"Resuming the upload of app\.apk: the server has [1-9] of 7 parts\.", err.decode())
     await is_stored(own_api, app, tmp_path)
 
 

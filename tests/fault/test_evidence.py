@@ -61,7 +61,7 @@ async def seconds_to_end(world: World, workflow: Any) -> float:
 
 @on_the_stack
 @pytest.mark.timeout(1800)
-async def test_a_store_that_is_away_delays_no_verdict_and_loses_no_artifact(
+async def test_an_unavailable_store_delays_no_verdict_and_loses_no_artifact(
     own_stack: Stack, own_api: Api, own_world: World, state: Path
 ) -> None:
     """A worker is killed during the outage: its spooled artifacts survive."""

@@ -48,7 +48,7 @@ def project() -> Iterator[Project]:
 
 
 @pytest.mark.timeout(400)
-def test_the_example_workspace_runs_and_the_services_stop_when_told(project: Project) -> None:
+def test_the_example_workspace_runs_and_the_services_stop_on_a_signal(project: Project) -> None:
     """Through REST: apps, builds, tests, a workflow on each build, its verdicts. Then SIGTERM, and exit code 0."""
     made = project("exec", "-T", "catalog", "python", "-m", "services.catalog", "bootstrap", "--name", "Suite").stdout
     key = json.loads(made.splitlines()[-1])["api_key"]

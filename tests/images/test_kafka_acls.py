@@ -204,7 +204,7 @@ async def test_services_consume_and_dead_letter(address: str, service: str, topi
         await running
 
 
-async def test_a_stranger_does_nothing(address: str) -> None:
+async def test_an_unknown_kafka_user_is_refused(address: str) -> None:
     with pytest.raises((TopicAuthorizationFailedError, GroupAuthorizationFailedError, KafkaError)):
         await ensure_topics(cluster(address, "stranger"), {CATALOG_EVENTS: 1})
     assert isinstance(await published(cluster(address, "stranger"), {}, CATALOG_EVENTS), Exception)

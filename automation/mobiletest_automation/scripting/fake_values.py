@@ -209,7 +209,7 @@ def _called(faker: "Faker", match: re.Match[str]) -> str:
     first, *rest = (re.sub(r"_([a-z])", lambda each: each[1].upper(), part) for part in match[1].split("."))
     name = ".".join((first[:1].lower() + first[1:], *rest))
     if name == "expression":
-        raise InvalidPattern("an expression has no other one in it")
+        raise InvalidPattern("expressions cannot be nested")
     value = draw_value(faker, name, [_read(text, name) for text in _QUOTED.findall(match[2])])
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -255,7 +255,7 @@ def format_date(day: "date", pattern: str) -> str:
         if part in ("d", "M"):
             return str(day.day if part == "d" else day.month)
         if part not in _DATE_PARTS:
-            raise InvalidPattern(f'"{part}" is no part of a date here; known: d, M, {", ".join(_DATE_PARTS)}')
+            raise InvalidPattern(f'"{part}" is not supported in a date; known: d, M, {", ".join(_DATE_PARTS)}')
         return day.strftime(_DATE_PARTS[part])
 
     return re.sub(r"'[^']*'|([A-Za-z])\1*", write, cut(pattern, LENGTH_LIMIT))

@@ -126,12 +126,12 @@ class _Generator:
         written, end, rest = self._pattern[self._position :].partition("}")
         least, comma, most = written.partition(",")
         if not end or not _COUNTS.fullmatch(written) or len(written) > 9:
-            raise self._error("is no repetition")
+            raise self._error("is not a repetition")
         self._position = len(self._pattern) - len(rest)
         low = int(least)
         high = int(most) if most else low + _OPEN_END * bool(comma)
         if high < low:
-            raise self._error("is no repetition")
+            raise self._error("is not a repetition")
         return low, high
 
     def _letters(self) -> str:
@@ -155,7 +155,7 @@ class _Generator:
         last = self._next()
         last = self._escaped() if last == "\\" else last
         if len(last) != 1 or not ord(first) <= ord(last) <= ord(first) + LENGTH_LIMIT:
-            raise self._error("is no range")
+            raise self._error("is not a range")
         return "".join(map(chr, range(ord(first), ord(last) + 1)))
 
     def _escaped(self) -> str:

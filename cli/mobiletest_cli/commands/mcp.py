@@ -28,7 +28,7 @@ def serve(
 ) -> None:
     """Serve tools for coding agents on stdin and stdout (Model Context Protocol); read-only without --allow-run."""
     if context.flags.api_key:
-        raise CliError("stdin carries the protocol", USAGE, "Set MOBILETEST_API_KEY, or use a profile")
+        raise CliError("the MCP server needs stdin for its protocol", USAGE, "Set MOBILETEST_API_KEY, or use a profile")
     try:
         from mobiletest_cli.mcp_server.server import build_server
     except ModuleNotFoundError as missing:

@@ -41,7 +41,7 @@ def login(context: Context) -> None:
 def _ask(context: Context, question: str, *, hidden: bool = False) -> str:
     if not sys.stdin.isatty():
         hint = "mobiletest login --url URL --api-key-stdin < key.txt"
-        raise CliError(f"nobody can be asked for: {question}", USAGE, hint)
+        raise CliError(f"cannot ask without a terminal: {question}", USAGE, hint)
     return context.output.ask(question, hidden=hidden).strip()
 
 

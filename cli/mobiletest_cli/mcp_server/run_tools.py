@@ -148,7 +148,7 @@ class RunTools:
 
         def show() -> None:
             if cancelled.is_set():
-                raise CliError("nobody waits any more", USAGE)
+                raise CliError("the wait was cancelled", USAGE)
             numbers = tally.counts
             ended = numbers["total"] - numbers.get("running", 0) - numbers["queued"]
             text = printable(presentation.counts_text(numbers))

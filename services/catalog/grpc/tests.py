@@ -70,7 +70,7 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
     async def ListTests(self, request: tests_pb2.ListTestsRequest, context: Any) -> tests_pb2.ListTestsResponse:
         if request.HasField("classification"):
             method = "mobiletest.reporting.v1.Reports.ListClassifiedTests"
-            message = f"the catalog does not know how tests behave; ask {method}"
+            message = f"the catalog has no classifications of tests; use {method}"
             violation = Violation("classification", message, "value_error")
             raise InvalidArgument(f"classification: {message}", violations=[violation])
         listed = await self._usecases.list(

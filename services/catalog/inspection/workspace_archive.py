@@ -76,7 +76,7 @@ def _check_all(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         if entry.is_dir() or path.endswith("/"):
             continue
         if path in found:
-            raise HostileArchive(f"the file {quote(path)} is in it twice")
+            raise HostileArchive(f"duplicate file {quote(path)} in the archive")
         found[path] = entry
     check_totals(len(found), sum(entry.file_size for entry in listed))
     check_entries(listed)

@@ -238,7 +238,7 @@ def _positions(wanted: Sequence[TestSelection]) -> dict[str, int]:
     positions: dict[str, int] = {}
     for position, selection in enumerate(wanted):
         if selection.test_id in positions:
-            raise InvalidValue(f"tests[{position}].test_id", "the test is named twice", "unique")
+            raise InvalidValue(f"tests[{position}].test_id", "duplicate test", "unique")
         positions[selection.test_id] = position
     return positions
 

@@ -131,7 +131,7 @@ class UploadUseCases:
         app = await self._check_room(new.app_id, new.version)
         async with self._spool.receive(chunks, expected=new.expected_bytes) as file:
             if file.sha256 != new.sha256:
-                message = "the parts make another file than the announced one: start the upload again"
+                message = "the uploaded parts differ from the announced file (SHA-256): start the upload again"
                 raise InvalidValue("file", message, "content_differs")
             async with self._turn(file.size):
                 return await self._store_build(app, new, file, partial(self._objects.put_file, path=file.path))

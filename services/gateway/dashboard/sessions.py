@@ -78,7 +78,7 @@ class SessionHandlers:
 
     async def _begin(self, request: web.Request, key: str, response: web.Response) -> web.StreamResponse:
         if is_of_another_site(request):
-            raise PermissionDenied("Another site has sent this: sign in here", reason="ORIGIN_FOREIGN")
+            raise PermissionDenied("The request came from another site: sign in on this page", reason="ORIGIN_FOREIGN")
         self._limiter.take(await self._authenticator.holder([f"Bearer {key}"]), {})
         answer = await self._stub.CreateSession(sessions_pb2.CreateSessionRequest(key=key))
         ends = answer.session.expires_at.ToDatetime(UTC)

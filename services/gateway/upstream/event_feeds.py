@@ -225,7 +225,7 @@ async def _until(closing: asyncio.Event, call: Any, silence: float) -> AsyncIter
         while not stopped.done():
             done, _ = await asyncio.wait({pending, stopped}, timeout=silence, return_when=asyncio.FIRST_COMPLETED)
             if not done:
-                raise Unavailable("The service sends nothing any more, try again", reason="UPSTREAM_SILENT")
+                raise Unavailable("The service stopped sending events, try again", reason="UPSTREAM_SILENT")
             if pending.done():
                 yield pending.result()
                 pending = asyncio.ensure_future(anext(messages))

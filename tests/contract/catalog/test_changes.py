@@ -29,7 +29,7 @@ async def test_a_change_gives_its_result_and_is_kept(store: MongoStore) -> None:
     assert await store.counters.get() == Counts(android=1)
 
 
-async def test_a_change_that_fails_leaves_nothing(store: MongoStore) -> None:
+async def test_a_failed_change_is_rolled_back(store: MongoStore) -> None:
     async def work(change: Change) -> None:
         await change.apps.add(app())
         await change.counters.add(Counts(android=1))

@@ -220,7 +220,7 @@ async def test_the_attachments_of_tests_come_oldest_first(store: MongoStore) -> 
     assert [a.app_id for a in await store.attachments.of_tests(["1", "2"])] == ["a", "b"]
 
 
-async def test_nothing_is_found_for_nothing(store: MongoStore) -> None:
+async def test_empty_queries_find_nothing(store: MongoStore) -> None:
     await store.tests.add(a_test(tags=("x",)))
     await store.attachments.put([attachment()])
     answers = [await store.tests.many([]), await store.tests.with_deleted([]), await store.tests.tagged([])]

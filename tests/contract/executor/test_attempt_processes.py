@@ -99,7 +99,7 @@ async def test_a_baseline_is_loaded_by_the_worker(world: AttemptWorld) -> None:
     assert (await world.run({"assertScreenshot": {"path": "home", "thresholdPercentage": 100}})).failure is None
 
 
-async def test_baselines_that_cannot_be_loaded_are_no_verdict(world: AttemptWorld) -> None:
+async def test_a_baseline_that_cannot_be_loaded_is_an_infrastructure_failure(world: AttemptWorld) -> None:
     async def load(key: str) -> bytes | None:
         raise Unavailable("the store is down")
 
@@ -132,7 +132,7 @@ async def test_files_of_the_test_are_read_by_the_worker(world: AttemptWorld) -> 
     assert other.failure.reason == 'the screen differs from the baseline "home.png"'
 
 
-async def test_files_of_the_test_that_cannot_be_read_are_no_verdict(world: AttemptWorld) -> None:
+async def test_an_unreadable_file_of_the_test_is_an_infrastructure_failure(world: AttemptWorld) -> None:
     async def read() -> bytes:
         raise DeviceFailure(Category.NETWORK_ERROR, "no catalog")
 

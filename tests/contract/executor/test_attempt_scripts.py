@@ -38,7 +38,7 @@ async def test_the_worker_sends_the_requests_of_scripts(processes: AttemptProces
     assert failure.message.endswith("http: evil is not among the hosts")
 
 
-async def test_a_script_sends_a_file_that_is_no_text(processes: AttemptProcesses) -> None:
+async def test_a_script_sends_a_binary_file(processes: AttemptProcesses) -> None:
     sent: list[HttpRequest] = []
 
     async def take(request: HttpRequest) -> HttpResponse:

@@ -96,7 +96,7 @@ async def test_runs_without_a_verdict_block_unless_the_test_has_an_earlier_one(s
     ],
     ids=["nothing attached", "nothing run", "nothing passed"],
 )
-async def test_is_no_pass_if_nothing_passed(story: StoredCiStory, attached: list[str], summary: str) -> None:
+async def test_is_not_passed_if_no_run_passed(story: StoredCiStory, attached: list[str], summary: str) -> None:
     build = story.on("feature", "1", pay="failed")
     story.quarantine("pay", NOW + timedelta(days=1))
     gate = await gate_of(story, build, *attached)

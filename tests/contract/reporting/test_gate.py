@@ -89,7 +89,7 @@ class TestAResult:
             '2 failures do not block (2 known on main: "Old name of a", "Old name of b").'
         )
 
-    async def test_is_no_pass_if_nothing_passed(self, story: StoredCiStory) -> None:
+    async def test_is_not_passed_if_no_run_passed(self, story: StoredCiStory) -> None:
         story.main("1", pay="failed")
         gate = await story.gate(story.ci(story.build("2"), "feature", pay="failed"))
         assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": KNOWN})
@@ -152,7 +152,7 @@ class TestTheRule:
         assert pay.quarantine
         assert pay.breakage
 
-    async def test_is_no_verdict_for_infrastructure_failures_and_cancellations(self, story: StoredCiStory) -> None:
+    async def test_gives_no_verdict_for_infrastructure_failures_and_cancellations(self, story: StoredCiStory) -> None:
         story.main("1", pay="infra", go="cancelled")
         gate = await story.gate(story.ci(story.build("2"), "feature", pay="infra", go="cancelled"))
         assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": GateRule.NO_VERDICT, "go": GateRule.NO_VERDICT})
@@ -163,7 +163,7 @@ class TestTheRule:
         reasons = {reason.run.test_id: reason.run.failure_reason for reason in gate.reasons}
         assert reasons == {"pay": "went wrong", "go": None}
 
-    async def test_is_no_verdict_for_a_run_without_an_app(self, story: StoredCiStory) -> None:
+    async def test_gives_no_verdict_for_a_run_without_an_app(self, story: StoredCiStory) -> None:
         rule, _ = await only(story, story.ci(None, "feature", app=None, pay="infra"))
         assert rule is GateRule.NO_VERDICT
 

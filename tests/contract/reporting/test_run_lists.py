@@ -53,7 +53,7 @@ async def test_a_run_is_listed_as_its_newest_event_describes_it(story: StoredSto
     assert (page.items, page.total) == ([last.list_item], 1)
 
 
-async def test_a_page_of_runs_is_no_larger_than_a_process_has_memory_for(story: StoredStory) -> None:
+async def test_a_page_of_runs_beyond_the_memory_limit_is_refused(story: StoredStory) -> None:
     """Each run has as much as an event may hold."""
     build = story.build("1.0")
     runs = [story.run("t", build, run_id=f"run-{number}") for number in range(9)]

@@ -101,7 +101,7 @@ async def test_coverage_and_health_are_those_of_the_worst_variant(story: StoredS
     assert (health.observed_tests, health.passed_tests, health.failed_tests, health.coverage_rate) == (1, 0, 1, 1.0)
 
 
-async def test_coverage_knows_of_a_variant_whose_first_run_goes_on(story: StoredStory) -> None:
+async def test_coverage_includes_a_variant_whose_first_run_is_in_progress(story: StoredStory) -> None:
     story.run("t", story.build("1.0"), "running", variant=STEADY)
     (item,) = (await story.apps.coverage(APP)).items
     assert item.state.status == "running"
@@ -194,7 +194,7 @@ async def test_a_comparison_shows_the_worst_variant(ci: StoredCiStory) -> None:
     assert (comparison.total, len(comparison.fixed)) == (1, 0)
 
 
-async def test_a_build_is_compared_with_one_that_ran_in_other_variants_if_no_other_did(ci: StoredCiStory) -> None:
+async def test_a_build_without_a_base_in_its_variants_is_compared_with_other_variants(ci: StoredCiStory) -> None:
     """A value that is new with each build leaves no build of the same variant."""
     first, second, other, third = (ci.build(version) for version in "1234")
     ci.ci(first, "main", "c1", t="passed")

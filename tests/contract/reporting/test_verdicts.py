@@ -106,7 +106,7 @@ def in_storm(tables: Tables, seen: BuildVerdict) -> bool:
     return seen.fails and execution is not None and execution.storm is True
 
 
-async def test_scans_tell_builds_of_one_moment_apart(store: MongoStore) -> None:
+async def test_scans_distinguish_builds_uploaded_at_the_same_time(store: MongoStore) -> None:
     """Five builds of one moment, each with a failure or a pass; the searches start from each of them."""
     story = StoredCiStory(store)
     at = NOW - timedelta(days=3)

@@ -67,7 +67,7 @@ async def test_tab_completes_commands_options_values_and_files(read_shop: Shell,
 
 
 @pytest.mark.parametrize("name", SHELLS)
-async def test_names_that_are_no_plain_words_stay_one_word(shell: Shell, api: Api, tmp_path: Path, name: str) -> None:
+async def test_names_with_special_characters_stay_one_word(shell: Shell, api: Api, tmp_path: Path, name: str) -> None:
     names = ["Pay: card & $HOME's", "Größe", 'Buy "$(touch attacked)" `touch attacked` \\now!', "It's 'a'", 'As "b"']
     for each in names:
         created(await api.post("/tests", {"name": each, "steps": ["launchApp"]}))
@@ -83,7 +83,7 @@ async def test_names_that_are_no_plain_words_stay_one_word(shell: Shell, api: Ap
 
 
 @pytest.mark.parametrize("name", SHELLS)
-async def test_tab_is_silent_while_the_server_is_away(stranger: Shell, tmp_path: Path, name: str) -> None:
+async def test_completion_is_silent_while_the_server_is_unreachable(stranger: Shell, tmp_path: Path, name: str) -> None:
     stranger.environ["MOBILETEST_URL"] = "http://127.0.0.1:9"
     with shell_of(name, stranger, tmp_path) as shown:
         entered(shown, "mobiletest doc\t", "doctor")

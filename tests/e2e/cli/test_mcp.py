@@ -186,7 +186,7 @@ async def test_a_fix_is_tried_on_the_screen_of_the_failure(project: Shell) -> No
         assert "Change the file" in refused
 
 
-async def test_a_step_is_replaced_if_nobody_has_changed_it(project: Shell, api: Api) -> None:
+async def test_a_step_is_replaced_if_it_is_unchanged(project: Shell, api: Api) -> None:
     test = created(await api.post("/tests", {"name": "Shop", "steps": ["Tap on A", "Tap on B"]}))
     async with agent_of(project) as agent:
         fix = {"test": "Shop", "position": 1, "current": "Tap on B", "step": "Tap on C"}
@@ -257,4 +257,4 @@ async def test_a_call_that_is_cancelled_leaves_the_server_at_work(project: Shell
 async def test_the_key_does_not_come_from_the_stream_of_the_protocol(shell: Shell) -> None:
     ended = await shell.run("mcp", "--api-key-stdin", stdin="mt_key\n")
     assert (ended.code, ended.out) == (USAGE, "")
-    assert "stdin carries the protocol" in ended.err
+    assert "the MCP server needs stdin for its protocol" in ended.err

@@ -17,14 +17,14 @@ FILES = {
     "empty.apk": "",
     **dict.fromkeys(("text.apk", "text.bin", "text.ipa", "other.apk"), "no app"),
 }
-UNCONFIRMED = "nobody can be asked to confirm this"
+UNCONFIRMED = "cannot ask for confirmation without a terminal"
 NO_APP, NO_TEST, NO_WORKFLOW = (f'no {kind} is called "Nobody"' for kind in ("app", "test", "workflow"))
 NO_BUILD = 'the app "Shop" has no build "9.9"'
 MISTAKES: list[tuple[str, int, str]] = [
     ("nonsense", USAGE, "nonsense"),
     ("completion tcsh", USAGE, "tcsh"),
     ("apps list --ca-file missing.pem", INVALID_FILE, "missing.pem"),
-    ("apps list --api-key-stdin", USAGE, "--api-key-stdin: no API key came from stdin"),
+    ("apps list --api-key-stdin", USAGE, "--api-key-stdin: no API key on stdin"),
     ("apps create Bank --platform Windows", USAGE, "platform"),
     (f"apps show {UNKNOWN}", NOT_FOUND, "not found"),
     ("apps show Sho", NOT_FOUND, 'no app is called "Sho"'),
@@ -34,7 +34,7 @@ MISTAKES: list[tuple[str, int, str]] = [
     ("builds upload empty.apk", INVALID_FILE, "empty.apk: is empty"),
     ("builds upload Shop.app", INVALID_FILE, "Shop.app: is a folder"),
     ("builds upload release.aab --build 2", INVALID_FILE, "release.aab: this is an Android app bundle"),
-    ("builds upload other.apk", INVALID_FILE, "other.apk: has no version in it"),
+    ("builds upload other.apk", INVALID_FILE, "other.apk: contains no version"),
     ("builds upload other.apk --build 1.0", INVALID_FILE, "give another --build"),
     (f"builds download {UNKNOWN}", NOT_FOUND, "not found"),
     ("builds download 9.9", NOT_FOUND, NO_BUILD),
@@ -77,12 +77,12 @@ MISTAKES: list[tuple[str, int, str]] = [
     ("run empty", INVALID_FILE, "empty: there is no flow"),
     ("run good --file missing.apk", INVALID_FILE, "missing.apk: cannot be read"),
     ("run good --file good", INVALID_FILE, "good: is a folder"),
-    ("run good --file text.apk", INVALID_FILE, "has no version in it"),
-    ("run text.apk good", INVALID_FILE, "has no version in it"),
+    ("run good --file text.apk", INVALID_FILE, "contains no version"),
+    ("run text.apk good", INVALID_FILE, "contains no version"),
     ("run good --app good", NOT_FOUND, 'no app is called "good"'),
-    ("run good --file text.bin", USAGE, "text.bin: says no platform"),
+    ("run good --file text.bin", USAGE, "text.bin: the platform is unknown"),
     ("run good --file text.ipa --platform android", INVALID_FILE, "is for iOS"),
-    ("run good --file text.apk --file other.apk", USAGE, "there is another file for"),
+    ("run good --file text.apk --file other.apk", USAGE, "a second file for"),
     ("run good --shard 3/2", USAGE, "is not a part of the whole"),
     (f"run --workflow {UNKNOWN} --tag smoke", USAGE, "Leave out PATHS"),
     (f"run --workflow {UNKNOWN}", NOT_FOUND, "Workflow not found"),

@@ -45,7 +45,7 @@ def always(body: str, status: int = 200, headers: Mapping[str, str] | None = Non
 
 
 NO_ITEMS = always('{"items": [], "has_next": false}')
-FOREIGN = "does not answer as mobiletest does"
+FOREIGN = "does not answer like a mobiletest server"
 BUSY = '{"detail": "requests: the organisation has used all of 5", "code": "LIMIT_REACHED"}'
 ANSWERS: dict[str, tuple[Handler, str, int, str]] = {
     **{f"{body} as list": (always(body), "apps list", UNREACHABLE, FOREIGN) for body in ("{}", '{"items": 1}')},
@@ -64,7 +64,7 @@ ANSWERS: dict[str, tuple[Handler, str, int, str]] = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_answers_of_something_else_are_no_verdict(stranger: Shell, name: str) -> None:
+async def test_answers_of_other_servers_are_not_a_verdict(stranger: Shell, name: str) -> None:
     handler, line, code, message = ANSWERS[name]
     async with answering(handler) as stranger.environ["MOBILETEST_URL"]:
         ended = await stranger.run(*line.split(), "--patience", "0")
@@ -73,7 +73,7 @@ async def test_answers_of_something_else_are_no_verdict(stranger: Shell, name: s
     assert structured.document["error"]["exit_code"] == code
 
 
-async def test_a_defect_of_the_command_is_no_verdict(stranger: Shell) -> None:
+async def test_an_internal_error_of_the_command_is_not_a_verdict(stranger: Shell) -> None:
     """An answer with other types than those of the API, say."""
     async with answering(always('{"items": [{"id": 7}], "has_next": false}')) as stranger.environ["MOBILETEST_URL"]:
         ended = await stranger.run("apps", "list")
@@ -82,7 +82,7 @@ async def test_a_defect_of_the_command_is_no_verdict(stranger: Shell) -> None:
 
 
 @pytest.mark.parametrize("body", ["<html>Welcome</html>", "[]", "null", "{"])
-async def test_success_of_something_else_is_none(stranger: Shell, body: str) -> None:
+async def test_a_success_of_another_server_is_not_accepted(stranger: Shell, body: str) -> None:
     """A portal of a hotel answers everything."""
     stranger.write({"flow.yaml": "appId: a\n---\n- launchApp\n"})
     lines = (
@@ -127,7 +127,7 @@ async def test_lines_that_another_import_moves_before_the_start_are_not_shown(sh
             assert ("a.yaml:" in ended.out) == ("a.yaml:" in line)
 
 
-async def test_a_server_that_is_away_for_a_moment_is_asked_again(stranger: Shell) -> None:
+async def test_a_briefly_unreachable_server_is_retried(stranger: Shell) -> None:
     asked = []
 
     async def away(request: web.Request) -> web.StreamResponse:
@@ -150,7 +150,7 @@ async def test_a_call_that_is_repeated_for_long_says_so(stranger: Shell) -> None
     assert said.endswith("; still trying, for 60 s at most\n")
 
 
-async def test_the_line_of_a_wait_says_that_the_server_is_away(stranger: Shell) -> None:
+async def test_the_progress_line_says_that_the_server_is_unreachable(stranger: Shell) -> None:
     """On a terminal, as soon as it is, and the wait goes on to the end."""
     execution = {
         "id": UNKNOWN,
@@ -286,7 +286,7 @@ async def test_a_file_without_certificates_is_said(stranger: Shell) -> None:
     assert (ended.code, "ca.pem: no certificates can be read" in ended.err) == (INVALID_FILE, True)
 
 
-async def test_a_download_that_is_cut_leaves_nothing(stranger: Shell) -> None:
+async def test_an_interrupted_download_leaves_no_file(stranger: Shell) -> None:
     async def cut(request: web.Request) -> web.StreamResponse:
         if not request.path.endswith("/download"):
             return web.json_response({"id": UNKNOWN, "version": "1.0"})

@@ -147,7 +147,7 @@ async def test_secrets_are_never_shown(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("name", ["SHOP?", "SHOP#1", "../apps", "SHOP/1", "SHOP%20"])
-async def test_a_secret_of_a_wrong_name_is_no_other_secret(read_shop: Shell, name: str) -> None:
+async def test_an_invalid_secret_name_is_refused(read_shop: Shell, name: str) -> None:
     refused = await read_shop.run("secrets", "set", name, stdin="ada")
     assert (refused.code, "Traceback" in refused.err) == (USAGE, False), refused.err
     assert (await read_shop.document("secrets", "list"))["items"] == []

@@ -321,7 +321,7 @@ async def test_a_workflow_and_a_named_test_run_without_a_folder(shell: Shell, wo
         assert [run["test_id"] for run in ended.document["runs"]] == [test["id"]]
 
 
-async def test_infrastructure_is_no_failed_test(project: Shell) -> None:
+async def test_infrastructure_failures_are_not_failed_tests(project: Shell) -> None:
     """A flow that the device cannot run ends without a verdict."""
     project.write({".maestro/log-in.yaml": "appId: a\n---\n- launchApp\n- tapOn: {css: '#pay'}\n"})
     ended = await project.run("run", "--file", "app.apk", "--build", "1")
@@ -349,7 +349,7 @@ def results(shell: Shell) -> tuple[dict[str, str], str]:
 FILES = ["--junit", "out.xml", "--report", "out.md"]
 
 
-async def test_the_wait_ends_and_the_execution_goes_on(shell: Shell, api: Api) -> None:
+async def test_the_execution_continues_after_the_wait_ends(shell: Shell, api: Api) -> None:
     """What there is then is shown and written: unfinished runs say so."""
     await slow_project(shell)
     base = ["run", "--file", "app.apk", "--build", "1", "--timeout", "1", *FILES]

@@ -24,7 +24,7 @@ async def test_a_login_is_used_by_later_commands(shell: Shell) -> None:
     without = await shell.run("whoami")
     assert (without.code, without.err) == (
         USAGE,
-        "error: no server is known\n  Set MOBILETEST_URL, or run: mobiletest login\n",
+        "error: no server is configured\n  Set MOBILETEST_URL, or run: mobiletest login\n",
     )
     login = await shell.run("login", "--url", url, "--api-key-stdin", stdin=f"{key}\n")
     assert (login.code, login.err) == (OK, f'Logged in to {url} with the key "bootstrap".\n')
@@ -78,7 +78,7 @@ async def test_a_key_may_come_from_stdin(shell: Shell) -> None:
     assert "PASSWORD" in listed.out
 
 
-async def test_a_key_without_scopes_does_what_ci_needs_and_is_no_administrator(shell: Shell) -> None:
+async def test_a_key_with_default_scopes_allows_ci_but_not_administration(shell: Shell) -> None:
     created_key = await shell.ok("keys", "create", "ci")
     assert created_key.err == "Scopes: read, write, execute. Others: --scope, once for each.\n"
     assert (await shell.document("keys", "create", "ci"))["scopes"] == ["read", "write", "execute"]

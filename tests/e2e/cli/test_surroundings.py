@@ -53,7 +53,7 @@ async def test_stdin_may_be_closed(stranger: Shell, command: str) -> None:
     assert (ended.code, "Traceback" in ended.err) == (USAGE, False), ended.err
 
 
-async def test_output_that_nobody_reads_is_no_failed_test(shell: Shell) -> None:
+async def test_a_closed_output_is_not_a_failed_test(shell: Shell) -> None:
     for option in ("", "--json"):
         ended = await through(shell, f'{{ "$@" keys list {option}; echo $? >code; }} | true')
         assert (ended.code, ended.err) == (OK, "")

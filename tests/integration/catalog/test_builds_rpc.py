@@ -77,7 +77,7 @@ async def test_builds_are_listed_by_checksum_and_version(service: Service) -> No
         assert ([build.version for build in listed.items], listed.total) == (versions, len(versions)), asked
 
 
-async def test_a_caller_with_the_object_store_is_told_where_a_large_build_is(service: Service) -> None:
+async def test_a_caller_with_the_object_store_gets_the_key_of_a_large_build(service: Service) -> None:
     """Headers and the part that was asked for are the same; a small part comes with its bytes."""
     app, content = await made(service), os.urandom(3 * 1024 * 1024)
     build = await service.builds.UploadBuild(upload(app, content, "1"))
@@ -112,7 +112,7 @@ async def test_updates_and_deletion_of_a_build(service: Service) -> None:
     assert [b.id for b in (await service.builds.BatchGetBuilds(batch)).builds] == [again.id]
 
 
-async def test_an_upload_that_is_cut_leaves_nothing(service: Service) -> None:
+async def test_an_interrupted_upload_leaves_no_file(service: Service) -> None:
     app = await made(service)
     begun = asyncio.Event()
 

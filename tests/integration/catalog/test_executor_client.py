@@ -11,7 +11,7 @@ from tests.integration.catalog.conftest import TOKEN, Service
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_the_executor_is_told_which_tests_exist(service: Service) -> None:
+async def test_the_executor_can_ask_which_tests_exist(service: Service) -> None:
     org_id, made = context.current().org_id, []
     for name in ("Kept", "Deleted"):
         request = tests_pb2.CreateTestRequest(name=name, steps=[{"string_value": "Tap x"}])

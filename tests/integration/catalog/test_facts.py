@@ -94,9 +94,7 @@ async def lived(service: Service) -> None:
     await service.apps.DeleteApp(apps_pb2.DeleteAppRequest(app_id=gone.id))
 
 
-async def test_facts_are_what_the_newest_events_tell(
-    service: Service, mongo_client: MongoClient[dict[str, Any]]
-) -> None:
+async def test_facts_equal_the_newest_events(service: Service, mongo_client: MongoClient[dict[str, Any]]) -> None:
     await lived(service)
     org_id = context.current().org_id
     facts = await exported(service, 2, org_id)

@@ -131,7 +131,7 @@ async def test_imports_at_the_same_time_make_each_test_once(service: Service) ->
         (None, {"expected_bytes": 1 << 40}, InvalidArgument, None),
     ],
 )
-async def test_what_is_not_an_import_changes_nothing(
+async def test_an_invalid_import_changes_nothing(
     service: Service, end: int | None, fields: dict[str, Any], error: type[Exception], reason: str | None
 ) -> None:
     refused = await failed(service.tests.ImportTests(messages(zip_files({"a.yaml": FLOW}), end=end, **fields)))

@@ -44,7 +44,9 @@ async def test_the_child_reads_the_manifest(tmp_path: Path, platform: Platform) 
 
 
 @pytest.mark.parametrize("content", [b"name: Shop\nscreens: []\n", b"", b"P", bytes(range(256))])
-async def test_what_is_no_archive_needs_no_child(tmp_path: Path, content: bytes) -> None:
+async def test_a_file_that_is_not_an_archive_is_inspected_without_a_child_process(
+    tmp_path: Path, content: bytes
+) -> None:
     """Such as a simulated app's model: the answer is there although no child may take any time."""
     inspector = ProcessInspector(replace(LIMITS, wall_seconds=0))
     assert await inspector.inspect(written(tmp_path, content)) == Inspection()

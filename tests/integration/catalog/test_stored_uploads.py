@@ -126,7 +126,7 @@ REFUSED: dict[str, tuple[bytes, Callable[[Upload, str, bytes], Any], type[Domain
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_a_file_that_is_refused_leaves_nothing(service: Service, name: str) -> None:
+async def test_a_refused_file_is_not_stored(service: Service, name: str) -> None:
     content, end, error = REFUSED[name]
     upload = build(service, await made(service), version="1")
     key = await upload.begin()
@@ -149,7 +149,7 @@ async def test_a_file_that_grows_too_large_ends_the_call(service: Service) -> No
     assert (await error_of(upload.call)).reason == "ARTIFACT_TOO_LARGE"
 
 
-async def test_an_upload_that_is_cut_leaves_nothing(service: Service) -> None:
+async def test_an_interrupted_upload_leaves_no_file(service: Service) -> None:
     app = await made(service)
     upload = build(service, app, version="1")
     await upload.store(await upload.begin(), CONTENT)

@@ -171,7 +171,7 @@ async def views(service: Service, app_id: str, test_id: str) -> list[Any]:
     return [got, listed.items[0], together.tests[0], of_app.items[0]]
 
 
-async def test_the_catalog_says_who_knows_classifications(service: Service) -> None:
+async def test_the_catalog_names_the_service_that_has_classifications(service: Service) -> None:
     """It cannot answer; the gateway does not ask it."""
     error = await failed(service.tests.ListTests(tests_pb2.ListTestsRequest(classification="flaky")))
     assert isinstance(error, InvalidArgument)

@@ -37,7 +37,7 @@ async def test_a_process_that_is_not_ready_says_why(url: str) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"no HTTP", b"GET /healthz HTTP/1.1\r\nA: " + b"a" * 100_000])
-async def test_what_is_no_request_ends_the_connection(url: str, sent: bytes) -> None:
+async def test_an_invalid_request_ends_the_connection(url: str, sent: bytes) -> None:
     host, _, port = url.removeprefix("http://").partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(sent)

@@ -131,7 +131,7 @@ async def test_a_message_that_is_too_large_fails_alone(bench: Bench) -> None:
     assert isinstance(second, PublishResult)
 
 
-async def test_a_held_partition_goes_on_when_the_cause_is_gone(bench: Bench) -> None:
+async def test_a_held_partition_resumes_when_the_cause_is_fixed(bench: Bench) -> None:
     """A bug on every event of one partition: nothing of it is dead-lettered, the others go on, nothing is lost."""
     results = await bench.producer.publish([an_event(bench.topic, key="poison", id_=f"bad-{n}") for n in range(20)])
     broken = next(result.partition for result in results if isinstance(result, PublishResult))

@@ -93,7 +93,7 @@ async def test_a_server_shows_its_new_certificate_once_it_is_usable(authority: A
         assert await shown_certificate(probe.address) != before
 
 
-async def test_clients_change_to_new_certificates_and_their_streams_go_on(authority: Authority) -> None:
+async def test_clients_change_to_new_certificates_and_their_streams_continue(authority: Authority) -> None:
     turn = asyncio.Event()
     files = authority.issue("shared")
     async with served(files) as probe:

@@ -87,7 +87,7 @@ async def test_a_refusal_while_the_file_arrives_leaves_nothing(
         assert (answer.status, answer.json["code"], stored(store)) == (403, "LIMIT_REACHED", [])
 
 
-async def test_a_client_that_goes_away_leaves_nothing(client: Client, backends: FakeBackends, store: Path) -> None:
+async def test_a_disconnected_client_leaves_no_state(client: Client, backends: FakeBackends, store: Path) -> None:
     keep_upload(backends)
 
     async def endless() -> AsyncIterator[bytes]:

@@ -131,7 +131,7 @@ async def test_events_have_id_name_and_data(client: Client, backends: FakeBacken
     assert json.loads(second.partition("data: ")[2])["success"] is True
 
 
-async def test_a_quiet_stream_gets_heartbeats_that_tell_when_to_come_back_and_is_cancelled_with_its_client(
+async def test_a_quiet_stream_gets_heartbeats_with_a_retry_time_and_is_cancelled_with_its_client(
     client: Client, backends: FakeBackends, gateway: App
 ) -> None:
     backends.hang("WatchExecution")

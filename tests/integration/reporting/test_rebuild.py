@@ -145,7 +145,7 @@ async def test_a_fold_that_began_before_the_rebuild_is_replayed_from_the_history
     await world.assert_right()
 
 
-async def test_expired_runs_are_no_difference_and_stay_expired(world: World) -> None:
+async def test_expired_runs_are_not_reported_as_differences_and_stay_expired(world: World) -> None:
     told = world.made(20)
     await world.fold(told)
     runs = await world.mongo.collection("runs").find({"status": "completed"}, {"_id": 1}).limit(10).to_list(None)

@@ -182,12 +182,12 @@ async def test_a_forged_stack_costs_no_verdict_and_no_message(forged: str) -> No
     assert len(failure.message) < 200
 
 
-async def test_a_loop_whose_stack_is_no_text_is_ended() -> None:
+async def test_a_loop_with_a_stack_that_is_not_a_text_is_ended() -> None:
     failure = failure_of(await run(script("Error.prepareStackTrace = () => ({}); for (;;) {}")))
     assert "computes too long" in failure.message
 
 
-def test_a_text_that_nobody_made_well_formed_costs_no_verdict() -> None:
+def test_a_malformed_text_in_a_result_does_not_lose_the_verdict() -> None:
     finished = FinishAttempt(result=AttemptResult(device="a\ud83d"))
     read = decode(encode(finished)).parse(FinishAttempt)
     assert read.result == AttemptResult(device="a\ufffd")

@@ -132,7 +132,7 @@ async def test_a_request_is_sent(server: TestServer) -> None:
     assert response.body == f"POST böse Ada api.example.test:{server.port}"
 
 
-async def test_bytes_that_are_no_text_are_replaced() -> None:
+async def test_invalid_utf_8_is_replaced() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nX-Name: caf\xe9\r\nContent-Length: 5\r\n\r\ncaf\xe9\0")

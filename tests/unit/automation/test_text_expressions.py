@@ -97,5 +97,5 @@ def test_other_expressions_are_left_to_the_engine(source: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["true", "null", "undefined", "NaN", "class", "let", "this", "eval"])
-def test_reserved_words_are_no_names(name: str) -> None:
+def test_reserved_words_are_refused_as_names(name: str) -> None:
     assert evaluate_texts(f"{name} == 'mine'", {name: "mine"}.get) is None

@@ -62,7 +62,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("key", MALFORMED)
-async def test_what_is_no_key_is_refused_without_a_look_at_the_database(key: str) -> None:
+async def test_a_malformed_key_is_refused_without_a_query(key: str) -> None:
     assert parse_key(key) is None
     nothing: Any = None
     with pytest.raises(Unauthenticated, match=r"^Invalid API key$") as refusal:

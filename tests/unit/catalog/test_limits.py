@@ -27,7 +27,7 @@ def test_limits_are_set_and_unset_by_name() -> None:
         ("uploads", "parse"),
     ],
 )
-def test_what_is_no_limit_is_refused(assignment: str, message: str) -> None:
+def test_an_invalid_limit_is_refused(assignment: str, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         changed_limits(limits_pb2.OrganisationLimits(), [assignment], [])
 

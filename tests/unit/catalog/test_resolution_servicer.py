@@ -57,9 +57,7 @@ def start(servicer: ResolutionServicer, resolve: Resolve, org_id: str) -> asynci
 @pytest.mark.parametrize(
     ("resolve", "own", "together", "size"), [(in_one_message, 8, 16, ANSWER_BYTES), (in_parts, 1, 2, PLAN_BYTES)]
 )
-async def test_so_many_plans_of_this_size_are_made_at_once(
-    resolve: Resolve, own: int, together: int, size: int
-) -> None:
+async def test_concurrent_large_plans_are_limited(resolve: Resolve, own: int, together: int, size: int) -> None:
     plans = HeldPlans()
     servicer = ResolutionServicer(cast(ResolutionUseCases, plans), cast(Limits, NoLimits()))
     tasks = [start(servicer, resolve, "a") for _ in range(9)]

@@ -113,7 +113,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("search", HOSTILE)
-def test_a_search_finds_itself_and_is_no_pattern(search: str) -> None:
+def test_a_search_is_literal_text_and_not_a_pattern(search: str) -> None:
     pattern = search_pattern(search)
     assert pattern is not None
     assert re.search(pattern, fold_case(f"before {search} after"))

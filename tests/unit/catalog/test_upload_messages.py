@@ -115,7 +115,7 @@ async def test_a_file_that_the_gateway_has_not_written_to_its_end_is_cut(last: t
         await upload(METADATA, UploadBuildRequest(stored_bytes=5), *last, context=FakeContext(WRITES_OBJECTS))
 
 
-async def test_nobody_but_the_gateway_is_told_a_key() -> None:
+async def test_only_the_gateway_gets_an_object_key() -> None:
     context = FakeContext(WRITES_OBJECTS)
     uploads = await upload(METADATA, CHUNK, end(3), context=context, via_gateway=False)
     assert (context.sent, uploads.content) == ((), b"123")

@@ -145,7 +145,7 @@ def test_bombs_and_false_sizes_are_refused(tmp_path: Path, size: int, message: s
     [b"", b"PK", b"no archive", zip_files({"a.yaml": FLOW})[:-30]],
     ids=["nothing", "two letters", "words", "a cut archive"],
 )
-def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_an_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     assert "not a readable zip archive" in refusal(tmp_path, content)
 
 
@@ -164,7 +164,7 @@ def test_paths_are_unique(tmp_path: Path) -> None:
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr("a.yaml", FLOW)
         packed.writestr("./a.yaml", FLOW)
-    assert 'the file "a.yaml" is in it twice' in refusal(tmp_path, archive.getvalue())
+    assert 'duplicate file "a.yaml"' in refusal(tmp_path, archive.getvalue())
 
 
 def read(folder: Path, files: Mapping[str, str | bytes]) -> dict[str, str]:

@@ -201,7 +201,7 @@ async def test_a_batch_without_requests_is_never_called(store: Store, batches: B
     assert not batches.is_busy("org-1")
 
 
-async def test_an_item_that_nobody_waits_for_any_more_is_left_out(store: Store, batches: Batcher[str, str]) -> None:
+async def test_an_abandoned_item_is_left_out(store: Store, batches: Batcher[str, str]) -> None:
     batches.join(ONE, ["a"])
     leaving, staying = (asyncio.create_task(batches.get(ONE, key, 5)) for key in "bc")
     await settle()

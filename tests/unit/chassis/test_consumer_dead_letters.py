@@ -90,7 +90,7 @@ async def test_a_partition_over_the_dlq_limit_is_held_before_any_dead_letter() -
     assert bench.member.committed == []
 
 
-async def test_the_other_partitions_go_on_while_one_is_held() -> None:
+async def test_other_partitions_are_consumed_while_one_is_held() -> None:
     poison = [raw_record("t", n, value=b"", headers=[]) for n in range(10)]
     others = [replace(record, partition=1) for record in records(*(f"{n}" for n in range(20)))]
     bench = Bench([*poison, *others[:10], *others[10:]], dlq_limit=DlqLimit(0.5, 6), capacity=lambda: 20)
@@ -101,7 +101,7 @@ async def test_the_other_partitions_go_on_while_one_is_held() -> None:
     assert bench.producer.published == []
 
 
-async def test_a_held_partition_goes_on_when_its_messages_become_valid() -> None:
+async def test_a_held_partition_resumes_when_its_messages_become_valid() -> None:
     bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(10)}, dlq_limit=DlqLimit(0.5, 6))
     await bench.consumer.run()
     bench.bad.clear()

@@ -110,7 +110,7 @@ async def test_requests_that_cost_more_while_they_wait_are_fewer() -> None:
     await asyncio.gather(*tasks[:2], tasks[3])
 
 
-async def test_who_gives_up_leaves_its_place() -> None:
+async def test_a_cancelled_waiter_leaves_the_queue() -> None:
     turns = FairTurns(1, per_org=1, waiting_per_org=2, waiting=9)
     work = Work(turns)
     tasks = await work.start("a1", "a2", "b1")

@@ -257,7 +257,7 @@ async def test_offsets_without_a_topic_id_are_continued(join: Join, metadata: st
     assert len(await join(client).fetch(10, 0)) == 1
 
 
-async def test_a_broker_that_is_away_ends_no_membership_unless_its_records_could_not_be_committed(join: Join) -> None:
+async def test_an_unavailable_broker_ends_a_membership_only_if_commits_fail(join: Join) -> None:
     client = FakeClient(away=True)
     member = join(client)
     assert await member.fetch(10, 0) == []

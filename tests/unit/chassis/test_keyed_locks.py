@@ -21,7 +21,7 @@ async def test_the_same_key_excludes_and_other_keys_do_not() -> None:
     assert entered == ["other", "second"]
 
 
-async def test_a_key_costs_nothing_once_nobody_uses_it() -> None:
+async def test_an_unused_key_has_no_lock() -> None:
     locks: KeyedLocks[int] = KeyedLocks()
     for key in range(100):
         async with locks[key]:

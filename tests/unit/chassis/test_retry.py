@@ -94,7 +94,7 @@ async def test_what_counts_as_transient_can_be_chosen() -> None:
     assert await retry_transient(calls, log=log, event="call_failed", pause=no_pause, transient=chosen) == "done"
 
 
-async def test_a_periodic_job_goes_on_after_a_transient_error() -> None:
+async def test_a_periodic_job_continues_after_a_transient_error() -> None:
     calls = Calls(Unavailable("away"), Stop())
     with pytest.raises(Stop):
         await run_every(0.0, calls, log=log, event="job_failed")

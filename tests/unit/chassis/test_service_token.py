@@ -87,7 +87,7 @@ def test_some_methods_need_no_organisation() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
-def test_a_call_without_scopes_has_none(method: Method) -> None:
+def test_a_call_without_a_scopes_header_has_no_scopes(method: Method) -> None:
     given = metadata()
     del given["x-scopes"]
     with pytest.raises(PermissionDenied) as error:
@@ -204,7 +204,7 @@ def test_only_the_operator_s_tokens_are_restricted() -> None:
 def test_a_token_has_its_restrictions_wherever_it_is_listed(other: str, restricted_first: bool) -> None:
     """Otherwise one of the entries would be forgotten, and the token allow more than it says."""
     entries = [f"operator={'0' * 64}:org=a", other.format("0" * 64)]
-    with pytest.raises(ValueError, match="listed twice, with other restrictions"):
+    with pytest.raises(ValueError, match="listed twice with different restrictions"):
         parse_callers(",".join(entries if restricted_first else reversed(entries)))
 
 

@@ -53,9 +53,9 @@ def test_pages_end_at_an_empty_one_whatever_the_server_says() -> None:
     assert asked == [1, 2]
 
 
-def test_a_list_without_an_end_is_no_answer_of_ours() -> None:
+def test_an_endless_list_is_refused() -> None:
     api, asked = listing(lambda page: {"items": [page], "has_next": True})
-    with pytest.raises(CliError, match="does not answer as mobiletest does"):
+    with pytest.raises(CliError, match="does not answer like a mobiletest server"):
         list(api.pages("apps"))
     assert len(asked) == 1000
 
@@ -68,7 +68,7 @@ def test_a_list_without_an_end_is_no_answer_of_ours() -> None:
         ("LIMIT_REACHED", RATE_LIMITED, None),
     ],
 )
-def test_a_key_that_may_not_is_told_from_a_limit(code: str, exit_code: int, hint: str | None) -> None:
+def test_a_missing_scope_is_distinguished_from_a_limit(code: str, exit_code: int, hint: str | None) -> None:
     answer = httpx.Response(403, json={"detail": "no", "code": code})
     api = Api(Server("http://10.0.0.7", "mt_key"), patience=0, transport=httpx.MockTransport(lambda _: answer))
     with pytest.raises(CliError) as refused:

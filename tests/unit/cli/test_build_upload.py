@@ -88,19 +88,19 @@ def test_the_patience_with_a_part_begins_when_it_breaks(file: Path, monkeypatch:
     assert server.parts == {1: b"abc", 2: b"def", 3: b"g"}
 
 
-def test_an_upload_goes_on_with_what_is_missing(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_upload_resumes_with_the_missing_bytes(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server = FakeServer(has_parts=True, missing=(2,))
     upload(server, file)
-    assert "Going on with app.apk: the server has 2 of 3 parts." in capsys.readouterr().err
+    assert "Resuming the upload of app.apk: the server has 2 of 3 parts." in capsys.readouterr().err
     assert server.parts == {2: b"def"}
 
 
-def test_an_upload_that_is_interrupted_says_how_it_goes_on(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_upload_says_how_to_resume(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server = FakeServer(has_parts=True, broken=(2,))
     server.interrupted = 2
     with pytest.raises(KeyboardInterrupt):
         upload(server, file)
-    assert "the same command goes on there" in capsys.readouterr().err
+    assert "repeat the command to resume" in capsys.readouterr().err
 
 
 def test_an_upload_that_another_command_has_completed_is_its_build(

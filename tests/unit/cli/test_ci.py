@@ -108,7 +108,7 @@ def test_a_broken_event_file_leaves_what_the_variables_say(content: bytes, tmp_p
     )
 
 
-def test_an_unreadable_event_file_stops_nothing(tmp_path: Path) -> None:
+def test_an_unreadable_event_file_is_ignored(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent", "\0"):
         assert ci.detect(GITHUB_PULL | {"GITHUB_EVENT_PATH": str(path)}).pr_number == 12
 

@@ -261,7 +261,7 @@ def test_git_that_does_not_answer_is_not_waited_for(
         {".git/HEAD": "ref: refs/heads/main", ".git/commondir": "../../.."},
     ],
 )
-def test_broken_repository_stops_nothing(tmp_path: Path, files: dict[str, str]) -> None:
+def test_a_broken_repository_is_ignored(tmp_path: Path, files: dict[str, str]) -> None:
     for name, content in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -379,7 +379,7 @@ def test_personal_build_of_teamcity_is_of_no_branch(checkouts: Checkouts) -> Non
     assert checkouts.found("main", environ | {"BUILD_IS_PERSONAL": ""}) == ("main", "main", None)
 
 
-def test_checkout_of_another_repository_says_nothing(checkouts: Checkouts, tmp_path: Path) -> None:
+def test_a_checkout_of_another_repository_is_ignored(checkouts: Checkouts, tmp_path: Path) -> None:
     environ = github("push", "f" * 40, REPOSITORY, tmp_path, GITHUB_REPOSITORY="team/flows")
     assert checkouts.found("pay", environ) == ("f" * 40, "main", None)
 
@@ -405,7 +405,7 @@ def test_main_with_files_of_a_merge_that_is_not_committed_is_of_no_branch(checko
     assert ci.detect(on_branch, folder).branch == "other"
 
 
-def test_branch_that_was_fetched_by_a_path_is_no_local_branch(checkouts: Checkouts) -> None:
+def test_a_branch_fetched_by_path_is_not_taken_for_a_local_branch(checkouts: Checkouts) -> None:
     taken = checkouts.origin.empty("taken", "main")
     git(taken, "fetch", "-q", str(checkouts.origin.path), "fix/pay")
     git(taken, "reset", "-q", "--hard", "FETCH_HEAD")
@@ -417,7 +417,7 @@ def test_commit_that_is_in_no_repository_is_believed(checkouts: Checkouts) -> No
     assert checkouts.found("alone", drone) == ("p1", "a", 7)
 
 
-def test_tag_is_no_branch_although_one_has_its_commit(checkouts: Checkouts, tmp_path: Path) -> None:
+def test_a_tag_is_not_taken_for_a_branch_at_its_commit(checkouts: Checkouts, tmp_path: Path) -> None:
     environ = github("push", checkouts.origin.main, REPOSITORY, tmp_path, GITHUB_REF="refs/tags/v1")
     assert checkouts.found("main", environ) == ("main", None, None)
 

@@ -46,7 +46,7 @@ def test_the_key_of_a_profile_is_not_sent_elsewhere(profiles: Profiles) -> None:
 
 def test_an_unknown_server_or_profile_is_said(tmp_path: Path) -> None:
     empty = Profiles(tmp_path / "profiles.json")
-    with pytest.raises(CliError, match="no server is known") as refused:
+    with pytest.raises(CliError, match="no server is configured") as refused:
         find_server(ServerFlags(), {}, empty)
     assert refused.value.hint == "Set MOBILETEST_URL, or run: mobiletest login"
     with pytest.raises(CliError, match='no profile "work"'):
@@ -86,7 +86,7 @@ def test_addresses_are_normalised(text: str, url: str) -> None:
     "text",
     ["a.example", "ftp://a.example", "https://", "https://a:99999", "https://u:secret@a.example", "https://a/?x=1"],
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(CliError) as refused:
         check_url(text)
     assert refused.value.exit_code == USAGE
@@ -138,7 +138,7 @@ def test_the_project_of_another_repository_is_not_used(tmp_path: Path) -> None:
         ("env: {A: [1]}\n", ":1: env must be names with values", None),
         ("env: {A: {value: x, hidden: true}}\n", ":1: env must be names with values", None),
         ("tags: [[a], 1]\n", ":1: tags must be a list of texts", None),
-        ("app: Shop\napp: Bank\n", ":1: app is there twice", None),
+        ("app: Shop\napp: Bank\n", ":1: duplicate key 'app'", None),
         ("env: &e {A: 1, B: *e}\n", ":1: env must be names with values", None),
         ("- a\n", ":1: must have names with values", None),
         ("app: [\n", ":2:1:", None),

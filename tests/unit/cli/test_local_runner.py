@@ -100,7 +100,7 @@ class BrokenDevice(OneDevice):
         raise ZeroDivisionError
 
 
-async def test_a_defect_is_no_verdict_and_costs_no_other_flow(tmp_path: Path) -> None:
+async def test_an_internal_error_is_not_a_verdict_and_other_flows_still_run(tmp_path: Path) -> None:
     results, defects = LocalResults("execution", "name"), list[Exception]()
     runner = new_runner(BrokenDevice(DEVICE, None), results, tmp_path, defects)
     await runner.run(Plan([flow(), flow(name="b")], "Android"), lambda: "id")

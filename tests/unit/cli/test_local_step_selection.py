@@ -74,7 +74,7 @@ def test_the_steps_from_one_to_another_run_with_their_usual_numbers(
         (("--from", "3", "--until", "2"), "--until 2 is before --from 3", ""),
     ],
 )
-def test_what_is_no_step_of_the_flow_is_refused(
+def test_an_unknown_step_of_the_flow_is_refused(
     shell: LocalShell, options: tuple[str, ...], message: str, hint: str
 ) -> None:
     ended = shell.run(".maestro/flow.yaml", *options)
@@ -97,7 +97,7 @@ PART = "steps 2 to 5 of 9"
 NOTE = f"Only {PART} ran, so this says nothing of the whole test."
 
 
-def test_a_part_that_passes_is_no_pass_of_the_test_anywhere(shell: LocalShell) -> None:
+def test_a_passing_part_is_never_shown_as_a_pass_of_the_test(shell: LocalShell) -> None:
     options = (".maestro/flow.yaml", "--from", "2", "--until", "3")
     ended = shell.run(*options, "--junit", "out.xml", "--report", "out.md")
     document = shell.run(*options, "--json").document

@@ -110,7 +110,7 @@ class FakeCollection:
         ),
     ],
 )
-def test_candidates_of_an_ambiguous_name_can_be_told_apart(find: Any, items: Sequence[Any], candidates: str) -> None:
+def test_candidates_of_an_ambiguous_name_are_distinguishable(find: Any, items: Sequence[Any], candidates: str) -> None:
     with pytest.raises(CliError) as raised:
         find(cast("Api", FakeCollection(items)), items[0]["name"])
     assert (raised.value.exit_code, raised.value.hint) == (USAGE, f"Give an id: {candidates}")

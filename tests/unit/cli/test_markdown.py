@@ -105,7 +105,7 @@ def test_a_reason_begins_with_where_the_step_is_written() -> None:
     assert reasons == ["e2e/pay.yaml:12:3: No button", "pay.yaml:2:3: No button"]
 
 
-def test_tests_of_one_name_are_told_apart() -> None:
+def test_tests_of_the_same_name_are_distinguished() -> None:
     flows = ("auth/login.yaml", "profile/login.yaml", None)
     runs = [failed("login", id=str(n), test_id=f"t{n}", source_path=path) for n, path in enumerate(flows)]
     android = [passed("Pay", id=platform, platform=platform) for platform in ("Android", "iOS")]
@@ -126,7 +126,7 @@ def test_only_simulated_devices_are_called_simulated() -> None:
     assert "All results come from simulated devices" in shown(render_markdown(report(simulated)))
 
 
-def test_results_of_the_built_in_model_are_no_results_of_the_build() -> None:
+def test_results_of_the_built_in_model_are_not_attributed_to_the_build() -> None:
     built_in = passed("Any file", attempt(simulated=True, built_in_model=True))
     model = passed("On a model", attempt(simulated=True, built_in_model=False))
     said = shown(render_markdown(report(passed(), built_in, model)))

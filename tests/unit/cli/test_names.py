@@ -101,7 +101,7 @@ def test_an_id_is_a_uuid(text: object) -> None:
 
 
 @pytest.mark.parametrize("part", ["", ".", "..", "a/../b", "a?b=c", "a#b", "a\\b", "%2e%2e", "a b", "a\n", "\x7f"])
-def test_what_is_no_part_of_a_path_is_not_asked_for(part: str) -> None:
+def test_an_invalid_part_of_a_path_is_not_requested(part: str) -> None:
     for path in (f"tests/{part}", f"tests/{part}/runs"):
         with pytest.raises(CliError, match="is not a path of the API") as refused:
             api(httpx.Response(200, json={})).get(path)
@@ -231,7 +231,7 @@ def test_flows_are_not_written_through_links_that_lead_elsewhere(
 
 
 @pytest.mark.parametrize("answer", [{}, {"id": None}, {"id": "../x"}, {"id": f"{EXECUTION}\nPATH=/tmp"}])
-def test_a_start_without_an_id_is_no_answer_of_ours(answer: Any) -> None:
+def test_an_answer_to_a_start_without_an_id_is_refused(answer: Any) -> None:
     """The id becomes an output of the step in CI."""
-    with pytest.raises(CliError, match="does not answer as mobiletest does"):
+    with pytest.raises(CliError, match="does not answer like a mobiletest server"):
         api(httpx.Response(200, json=answer)).start("executions", {}, key="1")

@@ -46,7 +46,7 @@ def test_times_are_those_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> Non
         time.tzset()
 
 
-def test_what_is_no_time_is_refused() -> None:
+def test_a_text_that_is_not_a_time_is_refused() -> None:
     with pytest.raises(CliError, match='"tomorrow" is not a day or time') as refused:
         utc_time("tomorrow")
     assert refused.value.exit_code == USAGE

@@ -90,7 +90,7 @@ def test_the_line_counts_the_runs() -> None:
     assert display.line(12.3).endswith("of 7 runs; no answer for 12 s, still trying")
 
 
-def test_plain_lines_say_seldom_that_the_server_is_away(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plain_output_rarely_repeats_that_the_server_is_unreachable(capsys: pytest.CaptureFixture[str]) -> None:
     display = Display(Output())
     for seconds in (3.0, 10.2, 15.0, 19.9, 20.5, 40.0, 0.0, 5.0, 0.0, 11.0):
         display.show_silence(seconds)
@@ -102,7 +102,7 @@ def test_plain_lines_say_seldom_that_the_server_is_away(capsys: pytest.CaptureFi
     ]
 
 
-def test_a_wait_says_when_the_server_is_away_and_when_it_is_back() -> None:
+def test_a_wait_reports_when_the_server_is_unreachable_and_when_it_is_back() -> None:
     said: list[float] = []
     answers = iter([RUNNING, None, None, RUNNING, ENDED])
 
@@ -194,7 +194,7 @@ def test_the_files_do_not_depend_on_the_gate(
 
 
 @pytest.mark.parametrize("fail_on_timeout", [True, False])
-def test_a_server_that_is_away_at_the_end_of_the_wait_changes_no_exit_code(
+def test_an_unreachable_server_after_the_wait_does_not_change_the_exit_code(
     fail_on_timeout: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -210,7 +210,7 @@ def test_a_server_that_is_away_at_the_end_of_the_wait_changes_no_exit_code(
     assert "there is no report: " in capsys.readouterr().err
 
 
-def test_progress_tells_tests_of_one_name_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_distinguishes_tests_of_the_same_name(capsys: pytest.CaptureFixture[str]) -> None:
     """Also the first one that is shown."""
     runs = [failed(id=path, test_id=path, source_path=path) for path in ("auth/pay.yaml", "shop/pay.yaml")]
     display = Display(Output())

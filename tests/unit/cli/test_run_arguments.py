@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-def test_app_is_a_name_and_files_are_told_by_their_ending(capsys: pytest.CaptureFixture[str]) -> None:
+def test_app_takes_a_name_and_files_are_recognised_by_their_ending(capsys: pytest.CaptureFixture[str]) -> None:
     paths = [Path("app.apk"), Path("Shop"), Path("model.yaml")]
     assert app_files(Output(), [Path("other")], ["Shop"], paths) == (
         [Path("other"), Path("app.apk")],
@@ -39,7 +39,7 @@ def test_a_file_that_is_given_as_an_app_is_taken_with_a_notice(name: str, capsys
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("path", ["com.example.app", "Shop", "model.yaml", "flow.yml", "x" * 300])
-def test_flows_and_their_folders_are_no_app_files(path: str) -> None:
+def test_flows_and_their_folders_are_not_taken_for_app_files(path: str) -> None:
     assert not is_app_file(Path(path))
 
 

@@ -172,13 +172,13 @@ def test_several_paths_select_flows_of_the_folder_around_them(tmp_path: Path) ->
     assert len(workspace.paths) == 6
 
 
-def test_paths_that_are_no_flows_are_refused(tmp_path: Path) -> None:
+def test_paths_that_are_not_flows_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"config.yaml": CONFIG, "a.yaml": FLOW, "s.js": "1", ".b.yaml": FLOW, "empty/x.txt": ""})
     assert refusal(tmp_path / "none").message.endswith("none: there is no such file or folder")
-    assert refusal(tmp_path / "s.js").message.endswith("s.js: is no flow: name the flow that runs it")
-    assert "config.yaml: is no flow" in refusal(tmp_path / "config.yaml").message
+    assert refusal(tmp_path / "s.js").message.endswith("s.js: is not a flow: name the flow that runs it")
+    assert "config.yaml: is not a flow" in refusal(tmp_path / "config.yaml").message
     assert ".b.yaml does not come along: hidden files are not sent" in refusal(tmp_path / ".b.yaml").message
-    assert "empty: the folder has no flow" in refusal(tmp_path / "empty", tmp_path / "a.yaml").message
+    assert "empty: the folder contains no flow" in refusal(tmp_path / "empty", tmp_path / "a.yaml").message
 
 
 def imported(workspace: Workspace, folder: Path) -> dict[str, list[str]]:
@@ -208,7 +208,7 @@ def test_files_beside_the_folder_come_along_when_a_flow_names_them(tmp_path: Pat
     assert workspace.display_path("../shared/start.yaml") == (tmp_path / "e2e/shared/start.yaml").as_posix()
 
 
-def test_files_beside_the_folder_that_are_none_of_its_flows_are_not_sent(tmp_path: Path) -> None:
+def test_files_beside_the_folder_that_no_flow_uses_are_not_sent(tmp_path: Path) -> None:
     """Neither hidden ones, nor those outside of the repository, which without one is the folder above."""
     named = {
         "../.env.yaml": "hidden files are not sent",
@@ -338,7 +338,7 @@ def test_accents_are_part_of_their_letters(tmp_path: Path) -> None:
 def test_name_in_two_spellings_is_refused(tmp_path: Path) -> None:
     write(tmp_path, {unicodedata.normalize(form, "é.yaml"): FLOW for form in ("NFC", "NFD")})
     if len(list(tmp_path.iterdir())) == 2:  # not on file systems that normalize names
-        assert "é.yaml is there twice" in refusal(tmp_path).message
+        assert "duplicate path é.yaml" in refusal(tmp_path).message
 
 
 def test_name_that_is_not_in_utf8_is_refused(tmp_path: Path) -> None:

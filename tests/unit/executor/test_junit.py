@@ -54,7 +54,7 @@ def every_kind_of_run() -> list[Run]:
     ]
 
 
-def test_tests_of_one_name_are_told_apart_and_name_their_files() -> None:
+def test_tests_of_the_same_name_are_distinguished_by_their_files() -> None:
     """By classname and name, which is all that GitLab and Jenkins compare."""
 
     def of_flow(path: str | None) -> Run:

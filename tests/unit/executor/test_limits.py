@@ -57,7 +57,7 @@ async def test_limits_are_those_set_over_the_defaults(scene: Scene) -> None:
     assert await scene.cache.get("another") == DEFAULTS
 
 
-async def test_one_load_serves_all_who_ask(scene: Scene) -> None:
+async def test_concurrent_readers_share_one_load(scene: Scene) -> None:
     await asyncio.gather(*(scene.cache.get("org") for _ in range(10)))
     scene.cache.known("org")
     assert scene.catalog.loads == 1

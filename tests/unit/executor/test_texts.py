@@ -102,7 +102,7 @@ def test_json_is_read_as_it_is_written() -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"<html>", b"[" * 100_000, b'["\\ud800", NaN]', b'["\\ud800", 1e400]', b"\xff", b'"a\x01"']
 )
-def test_what_is_no_json_is_an_error(content: bytes) -> None:
+def test_invalid_json_is_an_error(content: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (of two parsers)
         parse_json(content)
 

@@ -38,7 +38,7 @@ def test_an_invalid_value_names_its_variable(name: str, value: str) -> None:
         from_environment({name: value})
 
 
-def test_a_port_that_is_set_is_taken_or_none() -> None:
+def test_a_configured_port_is_never_replaced_by_another() -> None:
     assert from_environment({}).next_port
     assert not from_environment({"MOBILETEST_PORT": "8080"}).next_port
 

@@ -89,7 +89,7 @@ def test_a_folder_that_can_hold_the_state_is_accepted(state: State) -> None:
     State(state.folder / "new" / "folder").check()
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_a_file_is_refused_where_a_folder_is_expected(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     for folder in (file, file / "state"):

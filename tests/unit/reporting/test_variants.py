@@ -15,7 +15,7 @@ def test_a_single_variant_needs_no_name() -> None:
     assert KnownVariants({"t": {"t@1": {"LOCALE": "de"}}}).label("t@1") == ""
 
 
-def test_variants_that_differ_in_what_is_not_shown_are_told_apart() -> None:
+def test_variants_that_differ_only_in_hidden_values_are_distinguished() -> None:
     assert labels({"t@0a1b2c3d4e": {"A": "1"}, "t@ff": {"A": "1"}}) == {
         "t@0a1b2c3d4e": "variant 0a1b2c3d",
         "t@ff": "variant ff",

@@ -128,7 +128,7 @@ class IosCommands(PhoneCommands):
     async def is_mode_on(self, mode: Mode) -> bool:
         value = await self.mode_value(mode)
         if value not in ("dark", "light"):
-            raise script_error(f"{mode.words} is not known of this device")
+            raise script_error(f"the state of {mode.words} is unknown on this device")
         return value == "dark"
 
     async def set_mode(self, mode: Mode, *, on: bool) -> None:

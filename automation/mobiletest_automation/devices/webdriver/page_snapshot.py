@@ -93,7 +93,7 @@ async def take_snapshot(
 
 def page_error(why: str) -> DeviceFailure:
     """The page breaks what reads it."""
-    return script_error(f"the page cannot be read, because it replaces what browsers have: {why}")
+    return script_error(f"the page cannot be read, because it replaces functions of the browser: {why}")
 
 
 def _read(answer: Mapping[str, Any], css: list[str]) -> tuple[Element, Mapping[Element, PageNode]]:

@@ -174,7 +174,7 @@ class PhoneApp:
 
     def _resolve_app_id(self, app_id: str | None) -> str:
         if app_id is not None and app_id.lower().startswith(("http://", "https://")):
-            raise script_error(f"{app_id} is a web page and no app of this device: open it with openLink")
+            raise script_error(f"{app_id} is a web page, not an app of this device: open it with openLink")
         named = app_id or self._known_app_id()
         self._check_may_use(named)
         return named

@@ -59,7 +59,9 @@ class StoredEvidence:
         others = {other: artifact for other, artifact in self._stored.items() if other != name}
         used = sum(artifact.size_bytes for artifact in others.values())
         if len(others) >= ARTIFACTS_LIMIT or used + len(content) > ARTIFACT_BYTES_LIMIT or "/" in name:
-            raise InvalidMessage("the artifact cannot be stored: the attempt has too many, or its name is no file's")
+            raise InvalidMessage(
+                "the artifact cannot be stored: the attempt has too many, or its name is not a file name"
+            )
         earlier = self._stored.get(name)
         stored = self._stored[name] = Artifact(name, kind_of(name, content_type), content_type, len(content))
         try:

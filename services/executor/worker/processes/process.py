@@ -149,7 +149,7 @@ class AttemptConversation:
 
     def _start_call(self, message: RawMessage) -> None:
         if message.number in self._calls:
-            raise InvalidMessage("two calls have one number")
+            raise InvalidMessage("duplicate call number")
         call = asyncio.create_task(self._answer(message))
         self._calls[message.number] = call
         call.add_done_callback(self._call_ended(message.number))

@@ -269,7 +269,7 @@ async def test_each_run_has_the_variant_of_the_variables_that_its_test_reads(
     assert await labels(world, again) == await labels(world, execution)
 
 
-async def test_more_variants_than_a_test_may_have_are_told_apart_by_what_does_not_vary(
+async def test_variants_beyond_the_limit_are_distinguished_by_their_stable_values(
     world: World, catalog: FakeCatalog
 ) -> None:
     """Starts at the same moment do not make it more."""

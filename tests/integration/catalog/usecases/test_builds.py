@@ -93,7 +93,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("inspection", "content"), REFUSED, ids=["hostile", "other platform", "empty", "too large"])
-async def test_a_file_that_is_refused_leaves_nothing(
+async def test_a_refused_file_is_not_stored(
     catalog: Catalog, app: App, inspection: Inspection | RejectedArtifact, content: bytes
 ) -> None:
     catalog.inspector.found = inspection
@@ -126,7 +126,7 @@ async def test_without_simulated_devices_a_web_build_is_any_file(catalog: Catalo
     assert (await uploads.upload(NewBuild(app.id, "1"), catalog.arriving(chunks(b"x")))).version == "1"
 
 
-async def test_an_upload_that_is_cut_leaves_nothing(catalog: Catalog, app: App) -> None:
+async def test_an_interrupted_upload_leaves_no_file(catalog: Catalog, app: App) -> None:
     async def cut() -> AsyncIterator[bytes]:
         yield b"half of it"
         raise ConnectionResetError

@@ -109,7 +109,7 @@ async def test_a_key_gives_no_scope_that_it_lacks(catalog: Catalog) -> None:
         assert (await catalog.keys.create("of an operator", [], None)).key.scopes == (Scope.READ, Scope.ADMIN)
 
 
-async def test_a_key_makes_none_that_outlives_it(catalog: Catalog) -> None:
+async def test_a_key_cannot_create_one_that_outlives_it(catalog: Catalog) -> None:
     with calling_with(await catalog.keys.create("for an hour", [], at(60))):
         child = await catalog.keys.create("child", [], None)
         assert child.key.expires_at == at(60)

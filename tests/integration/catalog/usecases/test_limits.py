@@ -133,7 +133,7 @@ class TestModels:
 
 
 class TestAttachedTests:
-    async def test_an_app_with_as_many_tests_as_it_may_have_takes_no_other(self, catalog: Catalog, app: App) -> None:
+    async def test_an_app_at_its_limit_of_tests_refuses_another(self, catalog: Catalog, app: App) -> None:
         async def fill(change: Change) -> None:
             await change.apps.replace(replace(app, attached_tests=ATTACHED_LIMIT - 1))
 

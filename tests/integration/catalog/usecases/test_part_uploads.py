@@ -90,7 +90,7 @@ async def test_a_file_beyond_the_limits_is_refused_before_its_parts(
     assert (await catalog.ledger.sum()).used == len(CONTENT)
 
 
-async def test_an_organisation_has_so_many_uploads_under_way(parts: PartUploadUseCases, app: App) -> None:
+async def test_uploads_under_way_of_an_organisation_are_limited(parts: PartUploadUseCases, app: App) -> None:
     starts = [start(parts, app, f"file {number}".encode()) for number in range(MOST_UPLOADS)]
     await asyncio.gather(*starts)
     for content in (b"one more", b"another one"):
@@ -174,7 +174,7 @@ async def test_a_part_that_arrives_after_the_end_is_not_kept(
     assert not list((tmp_path / "objects").rglob(f"uploads/{upload.id}/*"))
 
 
-async def test_a_completion_that_is_killed_after_the_build_leaves_nothing_reserved(
+async def test_a_completion_killed_after_the_build_releases_its_reservation(
     catalog: Catalog, parts: PartUploadUseCases, app: App, tmp_path: Path
 ) -> None:
     upload = await start(parts, app)
@@ -205,7 +205,7 @@ async def test_an_upload_ends_if_its_file_is_refused_and_not_if_its_version_is(
         await parts.get(upload.id)
 
 
-async def test_a_completed_upload_is_no_build_of_another_version(
+async def test_a_completed_upload_is_refused_for_another_version(
     catalog: Catalog, parts: PartUploadUseCases, app: App
 ) -> None:
     upload = await start(parts, app)

@@ -77,7 +77,7 @@ async def refused(catalog: Catalog, test: Test, *wish: object) -> list[str]:
     return [violation.field for violation in refusal.value.violations]
 
 
-async def test_it_is_over_by_itself(catalog: Catalog, test: Test) -> None:
+async def test_a_quarantine_expires_by_itself(catalog: Catalog, test: Test) -> None:
     app = await catalog.apps.create("Shop", Platform.ANDROID, None)
     await catalog.quarantine.begin(test.id, "Flaky", at(10))
     await catalog.attachments.attach(app.id, test.id, None)
@@ -118,7 +118,7 @@ async def begun(catalog: Catalog, test: Test) -> Quarantine:
     return quarantine
 
 
-async def test_the_same_again_changes_nothing(catalog: Catalog, test: Test) -> None:
+async def test_repeating_the_same_call_changes_nothing(catalog: Catalog, test: Test) -> None:
     first = await catalog.quarantine.begin(test.id, "Flaky", at(100))
     catalog.clock.minutes = 1
     assert await catalog.quarantine.begin(test.id, "Flaky", at(100)) == first

@@ -81,7 +81,7 @@ async def test_a_session_that_was_ended_is_announced_once(catalog: Catalog, sess
         await sessions.verify(first.token)
 
 
-async def test_nobody_ends_a_session_without_its_secret(catalog: Catalog, sessions: SessionUseCases) -> None:
+async def test_a_session_cannot_be_ended_without_its_secret(catalog: Catalog, sessions: SessionUseCases) -> None:
     issued = await begun(catalog, sessions)
     wrong = format_key(PresentedKey(issued.signed_in.session.lookup, "T" * 32), SESSION_PREFIX)
     await sessions.end(wrong)

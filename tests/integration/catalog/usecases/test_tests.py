@@ -109,7 +109,7 @@ async def test_attaching_pinning_and_detaching(catalog: Catalog, app: App) -> No
     assert (ended, ended.revision) == (await catalog.store.attachments.get(app.id, test.id), 5)
 
 
-async def test_an_attachment_goes_on_counting_revisions_when_it_comes_again(catalog: Catalog, app: App) -> None:
+async def test_a_renewed_attachment_continues_its_revisions(catalog: Catalog, app: App) -> None:
     """So that a consumer never takes the old one for the newer."""
     test = await written(catalog)
     await catalog.attachments.attach(app.id, test.id, "1")

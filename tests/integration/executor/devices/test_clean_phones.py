@@ -118,7 +118,7 @@ async def test_a_phone_whose_session_is_gone_is_cleaned_before_it_is_used_again(
 
 
 @pytest.mark.parametrize("command", ["removeApp", "setClipboard", "clearApp"])
-async def test_a_phone_that_cannot_be_cleaned_goes_to_nobody_until_it_can(
+async def test_a_phone_that_cannot_be_cleaned_is_not_used(
     hub: PhoneHub, use: Use, unclean: FakeUncleanDevices, command: str
 ) -> None:
     hub.broken.add(command)

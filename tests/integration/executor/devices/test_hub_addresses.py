@@ -54,7 +54,7 @@ async def test_malformed_answers_are_described_without_addresses(hub: str, path:
     assert "127.0.0.1" not in raised.value.message
 
 
-async def test_a_hub_that_is_away_is_described_without_its_address() -> None:
+async def test_an_unreachable_hub_is_described_without_its_address() -> None:
     with Ports() as ports:
         url = f"http://127.0.0.1:{ports.take()}"
         with pytest.raises(DeviceFailure, match=r"the hub cannot be reached \(ClientConnectorError\)") as raised:

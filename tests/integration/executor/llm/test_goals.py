@@ -51,7 +51,7 @@ async def test_a_goal_is_planned_in_the_first_run_and_needs_no_model_in_the_seco
     assert [step.text for step in second.steps] == [step.text for step in first.steps]
 
 
-async def test_a_sentence_carried_out_by_a_model_needs_none_in_the_second_run(world: World) -> None:
+async def test_a_sentence_carried_out_by_a_model_is_cached_for_the_second_run(world: World) -> None:
     world.endpoint.mind = shopper
     cache = StoredStepCache(FakeStepCacheStore())
     steps = (

@@ -190,7 +190,7 @@ async def test_a_baseline_of_another_size_is_not_compared() -> None:
 
 
 @pytest.mark.parametrize("content", [b"no picture", b""])
-async def test_a_baseline_that_is_no_picture_fails_the_step(content: bytes) -> None:
+async def test_an_invalid_baseline_picture_fails_the_step(content: bytes) -> None:
     result, _ = await run(PaintedDevice(), {"assertScreenshot": "home"}, baselines=FakeBaselines(content))
     assert failure_of(result).category is Category.ASSERTION_FAILED
 
@@ -218,7 +218,7 @@ async def test_picture_of_the_folder_is_the_baseline_until_another_is_accepted()
         assert result.steps[1].message.startswith(f"{share} of the pixels are equal")
 
 
-async def test_picture_of_the_folder_that_is_missing_is_told_before_the_first_step() -> None:
+async def test_a_missing_picture_is_reported_before_the_first_step() -> None:
     """Never is another picture taken for it."""
     device = PaintedDevice(PAY)
     result, _ = await run(device, {"takeScreenshot": "home"}, IN_FOLDER)

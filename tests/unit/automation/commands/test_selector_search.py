@@ -178,11 +178,11 @@ EMPTY = (
         ({"traits": "text"}, "abce"),
     ],
 )
-def test_a_pattern_that_fits_nothing_at_all_fits_an_empty_text(selector: object, expected: str) -> None:
+def test_a_pattern_that_matches_the_empty_text_matches_an_empty_element_text(selector: object, expected: str) -> None:
     assert "".join(each.id or each.text for each in find(selector, *EMPTY)) == expected
 
 
-def test_a_pattern_that_fits_nothing_at_all_fits_an_empty_id() -> None:
+def test_a_pattern_that_matches_the_empty_text_matches_an_empty_id() -> None:
     android, ios = box("a", attributes={"resource-id": ""}), box("b", attributes={"type": "XCUIElementTypeOther"})
     others = (box("c", tag="p"), box("d", attributes={"class": "android.view.View"}), box("e", id="e"))
     assert [each.text for each in find({"id": "x?"}, android, ios, *others)] == ["a", "b"]
@@ -238,7 +238,7 @@ def test_why_nothing_matches(elements: tuple[Element, ...], selector: object, wh
     assert explain_missing(selector_of(selector), Outline(screen(*elements))) == why
 
 
-def test_why_nothing_matches_is_not_searched_for_ever() -> None:
+def test_the_explanation_of_a_missing_element_is_bounded() -> None:
     assert explain_missing(selector_of(nested(5)), Outline(screen(*(box("a", y=y) for y in range(500))))) == ""
 
 

@@ -207,7 +207,9 @@ MISSING = screen(Element(id="shelf", children=(button("Rye"),)), Element(id="she
          Category.ELEMENT_NOT_FOUND),
     ],
 )  # fmt: skip
-async def test_a_failed_step_tells_a_missing_container_from_a_missing_child(step: object, category: Category) -> None:
+async def test_a_failed_step_distinguishes_a_missing_container_from_a_missing_child(
+    step: object, category: Category
+) -> None:
     failure = failure_of(await run(FakeDevice(MISSING), step))
     assert failure.category is category
     why = 'its container, id "shelves", is not on the screen, but "Sold out" is; did you mean shelf?'

@@ -100,7 +100,7 @@ def test_a_masked_value_that_is_sent_back_keeps_what_is_stored() -> None:
     assert problem_of({"API_TOKEN": "***"})[0] == "env.API_TOKEN"
 
 
-def test_declarations_that_say_nothing_are_dropped() -> None:
+def test_declarations_without_effect_are_dropped() -> None:
     values = {
         "USER": {"value": "ada", "secret": False, "variant": True},
         "PIN_CODE": {"value": "4711", "secret": True},
@@ -127,7 +127,7 @@ def test_a_masked_text_that_is_sent_back_stays_secret(sent: object) -> None:
     assert check_environment({"LOGIN": sent}, "env", stored) == stored
 
 
-def test_a_masked_text_can_be_declared_anew() -> None:
+def test_a_masked_text_can_be_declared_again() -> None:
     stored = {"API_TOKEN": "t0ken"}
     sent = {"API_TOKEN": {"value": "***", "variant": False}}
     assert check_environment(sent, "env", stored) == {"API_TOKEN": {"value": "t0ken", "variant": False}}

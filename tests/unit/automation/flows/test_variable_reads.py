@@ -47,7 +47,7 @@ def test_scripts_and_files_are_read() -> None:
     assert read_by("---\n- runFlow: login.yaml", files) == {"USER", "LOCALE"}
 
 
-def test_what_is_no_javascript_counts_with_all_of_its_words() -> None:
+def test_all_words_of_invalid_javascript_count_as_names() -> None:
     """What cannot be read may use any of them."""
     assert read_by("---\n- runScript: x.js", {"x.js": 'if ("LOCALE) }'}) == {"LOCALE"}
     assert read_by("---\n- runScript: x.js", {"x.js": "} 'LOCALE'"}) == {"LOCALE"}

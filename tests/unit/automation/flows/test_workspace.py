@@ -273,7 +273,7 @@ def test_order_of_named_flows_is_that_of_those_among_them() -> None:
     assert (flows.order, flows.notices) == (("b.yaml", "a.yaml"), ())
 
 
-def test_flow_that_is_no_text_is_refused() -> None:
+def test_a_flow_that_is_not_text_is_refused() -> None:
     (flow,) = Workspace({"b.txt": ""}, {"a.yaml": b"\xff"}).flows()
     assert flow.problems[0].message == "this is no text in UTF-8 of at most 1 MiB"
 

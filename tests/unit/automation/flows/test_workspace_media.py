@@ -73,7 +73,7 @@ def test_files_that_cannot_be_used_refuse_the_flow(name: str, content: bytes, me
     assert refusal(read({"tests/a.yaml": media(name)}, tests__x_png=content)) == f"tests/a.yaml {message}"
 
 
-def test_missing_file_of_a_part_is_told_with_its_place() -> None:
+def test_a_missing_file_of_a_part_is_reported_with_its_position() -> None:
     texts = {"tests/a.yaml": "- runFlow: ../parts/b.yaml\n", "parts/b.yaml": "- back\n- addMedia: [x.png]\n"}
     assert refusal(read(texts)).startswith("parts/b.yaml 2:14 the file parts/x.png was not sent along")
 
@@ -136,7 +136,7 @@ def test_only_an_import_names_the_file_of_a_baseline() -> None:
     assert "unknown field" in str(load_flow(text).problems[0])
 
 
-def test_flow_without_its_folder_is_told_to_use_the_import() -> None:
+def test_a_flow_without_its_folder_gets_the_advice_to_use_the_import() -> None:
     loaded = load_flow("- addMedia: [p.png]\n- assertScreenshot: home\n")
     assert loaded.steps == [{"addMedia": ["p.png"]}, {"assertScreenshot": "home"}]
     (notice,) = loaded.notices

@@ -10,7 +10,7 @@ from mobiletest_automation.sentences.normalizer import QUOTE_LIMIT, normalize
 @pytest.mark.parametrize(
     ("sentence", "quotes"), [("Don't tap 'Don't allow'", ("Don't allow",)), ("I don't see the users' list", ())]
 )
-def test_an_apostrophe_is_no_quote(sentence: str, quotes: tuple[str, ...]) -> None:
+def test_an_apostrophe_is_not_a_quote(sentence: str, quotes: tuple[str, ...]) -> None:
     worded = normalize(sentence)
     assert worded is not None
     assert worded.quotes == quotes

@@ -191,7 +191,7 @@ async def test_the_app_is_launched_where_its_installation_is_skipped() -> None:
         assert device.done == done
 
 
-async def test_a_test_that_never_launches_its_app_is_told_so() -> None:
+async def test_a_test_that_never_launches_its_app_gets_a_hint() -> None:
     for step in ({"tapOn": "Pay"}, {"assertVisible": "Pay"}):
         message = failure_of(await run(FakeDevice(), "back", step)).message
         assert message.endswith("(no step launches the app: begin with launchApp)")

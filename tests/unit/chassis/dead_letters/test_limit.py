@@ -64,7 +64,7 @@ def test_replayed_messages_do_not_count(state: DlqLimitState) -> None:
     assert not exceeds(state, [True] * WINDOW * 3, headers=[(REPLAYED_FROM, b"t.dlq/0/1")])
 
 
-def test_a_share_of_one_is_no_limit() -> None:
+def test_a_share_of_one_sets_no_limit() -> None:
     assert not exceeds(DlqLimitState(DlqLimit(1.0, WINDOW)), [True] * WINDOW * 3)
 
 

@@ -49,7 +49,7 @@ def test_secrets_count_by_name() -> None:
     assert variant({"CODE": {"secret": ""}}).id != variant({"CODE": '{"secret": ""}'}).id
 
 
-def test_what_is_shown_is_bounded_and_tells_long_values_apart() -> None:
+def test_shown_values_are_bounded_and_long_ones_distinguished() -> None:
     one, other = ({"TEXT": "x" * (VALUE_BYTES - 1) + end} for end in "ab")
     assert variant(one).label != variant(other).label
     assert len(variant(one).label) < 80
@@ -67,7 +67,7 @@ def test_a_known_variant_changes_nothing() -> None:
     assert add_variant(known, {}) == (EMPTY_VARIANT, known)
 
 
-def test_a_value_that_differs_in_every_run_is_left_out_and_the_others_tell_the_runs_apart() -> None:
+def test_a_value_that_differs_in_every_run_is_left_out_of_the_variant() -> None:
     envs = [{"LOCALE": "de" if n % 2 else "fr", "RUN": str(n)} for n in range(VARIANTS_LIMIT + 10)]
     variants, known = after(*envs)
     kept, folded = variants[:VARIANTS_LIMIT], variants[VARIANTS_LIMIT:]

@@ -96,7 +96,7 @@ async def test_a_contended_execution_delays_no_others_and_keeps_its_changes_toge
     assert commits.groups == [["d", "a"], ["d"], ["a"], ["e"], ["b", "c"]]
 
 
-async def test_changes_that_nobody_waits_for_are_dropped() -> None:
+async def test_abandoned_changes_are_dropped() -> None:
     commits = Commits()
     groups = RunChangeGroups(commits)
     commits.slow = {"a"}

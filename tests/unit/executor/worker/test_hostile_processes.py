@@ -91,11 +91,11 @@ REPORT = encode(ReportProgress((), (), 0))
         ([b"1 \xff 2\n[]"], "malformed message"),
         ([frame(0, "FinishAttempt", b'{"result": 1}')], "invalid FinishAttempt"),
         ([frame(0, "ForgetCall", b"[]")], "invalid ForgetCall"),
-        ([frame(7, "human.ask", QUESTION)] * 2, "two calls have one number"),
+        ([frame(7, "human.ask", QUESTION)] * 2, "duplicate call number"),
         ([REPORT] * (REPORTS_LIMIT + 1), "too many reports"),
     ],
 )
-async def test_what_is_no_message_ends_the_attempt_and_its_process(messages: list[bytes], why: str) -> None:
+async def test_a_malformed_message_ends_the_attempt_and_its_process(messages: list[bytes], why: str) -> None:
     child, person = ScriptedChild([*messages, encode(FinishAttempt(result=AttemptResult()))]), SlowPerson()
     result = await conversation(child, person).run(ORDER)
     assert result.failure is not None

@@ -216,7 +216,7 @@ async def test_failures_of_ports_are_raised_in_the_process(
     assert getattr(raised.value, "category", None) == getattr(failure, "category", None)
 
 
-async def test_a_call_that_nobody_waits_for_is_forgotten(notes: WorkerNotes, ports: Ports, wire: Wire) -> None:
+async def test_an_abandoned_call_is_dropped(notes: WorkerNotes, ports: Ports, wire: Wire) -> None:
     notes.answers.clear()
     call = asyncio.ensure_future(ports.notes.titles("a"))
     await eventually(lambda: notes.called)

@@ -242,7 +242,7 @@ async def test_a_session_ends_on_time() -> None:
         await world.authenticator.session_holder(token)
 
 
-async def test_a_session_token_is_no_key_and_a_key_is_no_session_token() -> None:
+async def test_session_tokens_and_keys_are_not_interchangeable() -> None:
     world = World()
     world.keys.holders[token := new_key("ms_")] = SESSION
     with pytest.raises(Unauthenticated, match="Invalid API key"):

@@ -18,7 +18,7 @@ from services.gateway.dashboard.coverage import STATES, TESTS, is_missing, pagin
         ("passed", "2", "passed", False),
     ],
 )
-def test_a_run_without_a_verdict_is_no_failure_and_no_result(
+def test_a_run_without_a_verdict_is_neither_failed_nor_passed(
     last_status: str, observed: str | None, state: str, missing: bool
 ) -> None:
     item = {
@@ -42,7 +42,7 @@ def test_a_page_has_what_one_screen_shows(page: str, number: int) -> None:
     assert (shown["has_previous"], shown["has_next"]) == (number > 1, number < 3)
 
 
-def test_nothing_is_one_page() -> None:
+def test_an_empty_list_has_one_page() -> None:
     assert paginate([], "7") == {
         "items": [],
         "page": 1,

@@ -53,7 +53,7 @@ def test_the_configuration_comes_first() -> None:
     assert load_flow(write_steps(steps)).steps == steps
 
 
-def test_no_steps_are_no_text() -> None:
+def test_a_flow_without_steps_has_no_text() -> None:
     assert write_steps([]) == ""
 
 

@@ -58,7 +58,7 @@ def test_a_body_with_too_many_values_is_an_error(metadata: str) -> None:
     assert [error[:2] for error in errors_of("UpdateBuild", body=body)] == [(("body",), "too_long")]
 
 
-def test_commas_in_a_text_are_no_values() -> None:
+def test_commas_in_a_text_do_not_separate_values() -> None:
     message: Any = decode("UpdateBuild", body={"metadata": {"a": "[," * 100_000}}).message
     assert struct_to_json(message.metadata) == {"a": "[," * 100_000}
 

@@ -13,7 +13,7 @@ def test_query_fills_the_message_and_takes_enums_in_any_case() -> None:
     assert (message.page, message.page_size, message.platform, message.search) == (2, 500, 2, "a ä b")
 
 
-def test_letters_that_only_look_like_an_enum_are_none() -> None:
+def test_lookalike_letters_do_not_match_an_enum() -> None:
     assert errors_of("ListApps", query="platform=io%C5%BF")
     assert errors_of("ListApps", query="platform=%EF%BD%89OS")
 

@@ -127,7 +127,7 @@ async def test_other_executions_and_organisations_have_calls_of_their_own() -> N
         await until(lambda: len(world.calls) == 3)
 
 
-async def test_who_comes_later_gets_the_events_after_its_own_last_one() -> None:
+async def test_a_late_follower_gets_the_events_after_its_last_one() -> None:
     world = World()
     with world.join() as feed:
         await until(lambda: world.calls)
@@ -139,7 +139,7 @@ async def test_who_comes_later_gets_the_events_after_its_own_last_one() -> None:
             assert taken(later, after=3) == b"5;"
 
 
-async def test_who_needs_older_events_gets_another_call() -> None:
+async def test_a_follower_of_older_events_gets_another_call() -> None:
     world = World()
     with world.join(after=7), world.join(after=4):
         await until(lambda: len(world.calls) == 2)
@@ -210,7 +210,7 @@ async def test_events_are_pushed_in_order_to_all_that_wait() -> None:
     assert all(await asyncio.gather(*waiting))
 
 
-async def test_a_follower_that_cannot_be_pushed_to_is_woken_and_loses_nothing() -> None:
+async def test_a_slow_follower_is_woken_and_misses_no_event() -> None:
     feed = EventFeed(0)
     place = feed.place(0, refuse)
     waiting = asyncio.create_task(feed.wait(place, 60))

@@ -39,7 +39,7 @@ async def test_android_grants_all_permissions_by_default_if_the_phone_lets_it() 
         assert arguments(hub, "changePermissions")["action"] == "grant"
 
 
-async def test_ios_grants_all_permissions_by_default_to_an_app_that_is_started_anew() -> None:
+async def test_ios_grants_all_permissions_by_default_when_an_app_is_restarted() -> None:
     hub = FakeHub()
     device = phone("ios", hub)
     by_default = LaunchOptions(grants_permissions=True)

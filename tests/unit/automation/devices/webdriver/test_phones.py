@@ -147,7 +147,7 @@ WEB_PAGE = LaunchOptions(app_id="https://example.com/shop")
         ("android", {}, lambda it: it.kill("com.example.shop;reboot"), Category.SCRIPT_ERROR,
          "is not the package name of an app"),
         ("android ios", {}, lambda it: it.launch(WEB_PAGE), Category.SCRIPT_ERROR,
-         "is a web page and no app of this device"),
+         "is a web page, not an app of this device"),
         ("android ios", {"mobile: installApp": NO_ABI}, lambda it: it.install(Build()), Category.APP_INSTALL_FAILED,
          "INSTALL_FAILED_NO_MATCHING_ABIS"),
         ("android ios", {"mobile: terminateApp": DriverError("unknown error", "no such app")},

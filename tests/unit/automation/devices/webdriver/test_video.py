@@ -58,7 +58,7 @@ async def test_a_browser_makes_pictures() -> None:
     assert (recording.content_type, hub.orders()) == ("image/webp", ["GET /screenshot"] * 2)
 
 
-async def test_an_answer_that_is_no_video() -> None:
+async def test_an_answer_that_is_not_a_video() -> None:
     device = phone("android", FakeHub({STOP: "abc"}))
     await device.start_recording()
     with pytest.raises(HubUnreachable, match="not Base64"):
