@@ -141,18 +141,7 @@ class AttemptRunner:
                 files,
                 baselines,
             )
-            failure = await self._run_on_device(attempt)
-            device = capture.device
-            return AttemptResult(
-                failure=failure and _masked(failure, secrets),
-                device=device.info.name if device is not None else None,
-                simulated=device.info.simulated if device is not None else None,
-                built_in_model=device.info.built_in_model if device is not None else None,
-                steps=tuple(recorder.steps),
-                artifacts=tuple(recorder.artifacts),
-                cache_failed=recorder.cache_failed,
-                human_helped=recorder.human_helped,
-            )
+            return _result(attempt, await self._run_on_device(attempt))
 
     def _open_session(self, request: AttemptRequest, config: RunConfig, secrets: SecretTexts) -> ModelSession | None:
         """The models for this attempt; None if no model is configured."""
@@ -215,6 +204,20 @@ async def _read(files: FlowFiles, path: str) -> bytes | None:
 def _built_in(request: AttemptRequest) -> BuiltInVariables:
     named = maestro_variables(request.build.package_name, request.flow_name)
     return BuiltInVariables(request.platform, named=named)
+
+
+def _result(attempt: DeviceRun, failure: Failure | None) -> AttemptResult:
+    recorder, device = attempt.recorder, attempt.capture.device
+    return AttemptResult(
+        failure=failure and _masked(failure, recorder.secrets),
+        device=device.info.name if device is not None else None,
+        simulated=device.info.simulated if device is not None else None,
+        built_in_model=device.info.built_in_model if device is not None else None,
+        steps=tuple(recorder.steps),
+        artifacts=tuple(recorder.artifacts),
+        cache_failed=recorder.cache_failed,
+        human_helped=recorder.human_helped,
+    )
 
 
 def _masked(failure: Failure, secrets: SecretTexts) -> Failure:

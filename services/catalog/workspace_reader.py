@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mobiletest_automation.app_files.archive_limits import HostileArchive
-from mobiletest_automation.flows.workspace import FoundFlow, FoundWorkspace, InvalidWorkspace, find_flows
+from mobiletest_automation.flows.workspace import FoundWorkspace, InvalidWorkspace, WorkspaceFlow, find_flows
 from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_automation.flows.workspace_media import FILE_BYTES, MediaFile
 from services.catalog.inspection.workspace_archive import open_archive, read_file
@@ -58,7 +58,7 @@ def parse_answer(text: bytes) -> FoundWorkspace:
         raise InvalidValue("file", found["message"], found["kind"])
     return FoundWorkspace(
         flows=tuple(
-            FoundFlow(
+            WorkspaceFlow(
                 path, name, tuple(tags), steps, tuple(MediaFile(*file) for file in files), _remarks(problems), positions
             )
             for path, name, tags, steps, files, problems, positions in found["flows"]
@@ -105,7 +105,7 @@ def read_workspace(path: str) -> dict[str, Any]:
     }
 
 
-def _entry(flow: FoundFlow) -> tuple[str, str, tuple[str, ...], str, list[Any], list[Any], str]:
+def _entry(flow: WorkspaceFlow) -> tuple[str, str, tuple[str, ...], str, list[Any], list[Any], str]:
     return (
         flow.path,
         flow.name,

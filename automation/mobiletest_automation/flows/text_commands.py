@@ -162,10 +162,7 @@ TEXT_COMMANDS = (
         fake_driver="refused",
     ),
     CommandSpec(
-        "back",
-        bare_reader(Back()),
-        "goes back on iOS, too, where Maestro does nothing",
-        fake_driver="refused",
+        "back", bare_reader(Back()), "goes back on iOS, too, where Maestro does nothing", fake_driver="refused"
     ),
     CommandSpec("hideKeyboard", bare_reader(HideKeyboard()), simulated="no effect", fake_driver="no effect"),
 )

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from mobiletest_automation.flows.documents import read_documents
 from mobiletest_automation.flows.labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT, InvalidLabel, clean_tags, clean_text
-from mobiletest_automation.flows.loader import Json, load_flow
+from mobiletest_automation.flows.loader import load_flow
 from mobiletest_automation.flows.nodes import DocumentError, Node, Notice, quote, suggest
 from mobiletest_automation.flows.parser import split_steps
 from mobiletest_automation.flows.workspace_config import (
@@ -43,35 +43,19 @@ class InvalidWorkspace(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFlow:
-    """A flow that the workspace selects: with its steps as JSON values and the `files` they need, or with problems.
+    """A flow that the workspace selects: its steps as JSON text, with the `files` that they need; or its problems.
 
-    `positions` are those of its steps, as `positions.write_positions` writes them.
+    `positions` are those of the steps, as `positions.write_positions` writes them.
     """
 
     path: str
     name: str
     tags: tuple[str, ...] = ()
-    steps: Sequence[Json] = ()
+    steps: str = "[]"
+    files: tuple[MediaFile, ...] = ()
     problems: tuple[Remark, ...] = ()
+    positions: str = ""
     notices: tuple[Remark, ...] = ()
-    files: tuple[MediaFile, ...] = ()
-    positions: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFlow:
-    """A flow of a workspace, its steps as JSON text, with the `files` that they need; or its problems.
-
-    `positions` are those of the steps, as in WorkspaceFlow.
-    """
-
-    path: str
-    name: str
-    tags: tuple[str, ...]
-    steps: str
-    files: tuple[MediaFile, ...] = ()
-    problems: tuple[Remark, ...] = ()
-    positions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +65,7 @@ class FoundWorkspace:
     `is_part`: the flows were named, so that the workspace may have others.
     """
 
-    flows: Sequence[FoundFlow]
+    flows: Sequence[WorkspaceFlow]
     notices: tuple[Remark, ...] = ()
     order: tuple[str, ...] = ()
     continue_on_failure: bool = True
@@ -189,7 +173,7 @@ class Workspace:
             path,
             loaded.flow.name or _stem(path),
             loaded.flow.tags,
-            loaded.steps,
+            json.dumps(loaded.steps, ensure_ascii=False),
             notices=tuple(map(_remark, loaded.notices)),
             files=loaded.files,
             positions=loaded.positions,
@@ -211,24 +195,19 @@ def find_flows(workspace: Workspace) -> FoundWorkspace:
     """Read the flows that a workspace selects. InvalidWorkspace: they are too large together."""
     notices, flows, size, positions = [*workspace.config.notices], [], 0, 0
     for flow in workspace.flows():
-        found_flow = _find_flow(flow)
-        size += len(found_flow.steps)
+        notices += flow.notices
+        size += len(flow.steps)
         if size > STEPS_BYTES:
             message = f"the steps of the flows, with the files that they run, have more than {STEPS_BYTES} bytes"
             raise InvalidWorkspace(Remark(flow.path, None, None, f"{message}: import the folder in parts"))
-        positions += len(found_flow.positions)
-        flows.append(found_flow if positions <= POSITIONS_LENGTH else replace(found_flow, positions=""))
-        notices += flow.notices
+        positions += len(flow.positions)
+        kept_positions = flow.positions if positions <= POSITIONS_LENGTH else ""
+        problems = flow.problems[:PROBLEMS_LIMIT] or _label_problems(flow)
+        flows.append(replace(flow, problems=problems, positions=kept_positions, notices=()))
     names = [(flow.path, flow.name) for flow in flows if not flow.problems]
     order, missing = workspace.order(names, [flow.name for flow in flows if flow.problems])
     kept = (*notices, *repeated_names(names), *missing)[:NOTICES_LIMIT]
     return FoundWorkspace(flows, kept, order, workspace.config.continue_on_failure, bool(workspace.named))
-
-
-def _find_flow(flow: WorkspaceFlow) -> FoundFlow:
-    problems = flow.problems[:PROBLEMS_LIMIT] or _label_problems(flow)
-    steps = json.dumps(flow.steps, ensure_ascii=False)
-    return FoundFlow(flow.path, flow.name, flow.tags, steps, flow.files, problems, flow.positions)
 
 
 def _label_problems(flow: WorkspaceFlow) -> tuple[Remark, ...]:

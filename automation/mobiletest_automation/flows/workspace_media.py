@@ -102,7 +102,7 @@ class FlowMedia:
         """The files that a script in this folder names in quotes come along, for http.post with a multipartForm."""
         if self._media is None:
             return
-        texts = dict.fromkeys("".join(found) for found in _QUOTED.findall(source))
+        texts = dict.fromkeys("".join(quoted) for quoted in _QUOTED.findall(source))
         for text in texts:
             paths = (posixpath.normpath(posixpath.join(folder, text)), posixpath.normpath(text))
             path = next((path for path in paths if path in self._media.paths), None)

@@ -28,7 +28,7 @@ from mobiletest_cli.workspace_import import select
 
 if TYPE_CHECKING:
     from mobiletest_automation.flows.environment import VariableValue
-    from mobiletest_automation.flows.workspace import FoundFlow, FoundWorkspace
+    from mobiletest_automation.flows.workspace import FoundWorkspace, WorkspaceFlow
     from mobiletest_cli.api_types import ImportTestsResult
     from mobiletest_cli.start import Selection
 
@@ -99,7 +99,7 @@ def _as_imported(found_workspace: FoundWorkspace) -> ImportTestsResult:
     return cast("ImportTestsResult", answer)
 
 
-def _planned(flow: FoundFlow, files: Workspace, order: Sequence[str]) -> PlannedFlow:
+def _planned(flow: WorkspaceFlow, files: Workspace, order: Sequence[str]) -> PlannedFlow:
     return PlannedFlow(
         path=flow.path,
         name=flow.name,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from mobiletest_automation.flows.workspace import FoundFlow, FoundWorkspace
+from mobiletest_automation.flows.workspace import FoundWorkspace, WorkspaceFlow
 from mobiletest_automation.flows.workspace_config import Remark
 from services.catalog.model.tests import Test
 
@@ -29,10 +29,10 @@ class ImportReport:
     notices: tuple[Remark, ...] = ()
 
 
-Flows: TypeAlias = Sequence[FoundFlow]
+Flows: TypeAlias = Sequence[WorkspaceFlow]
 
 
-def batches(flows: Iterable[FoundFlow]) -> Iterable[Flows]:
+def batches(flows: Iterable[WorkspaceFlow]) -> Iterable[Flows]:
     """The flows in groups, one for each transaction."""
     left = iter(flows)
     while batch := tuple(islice(left, BATCH)):

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from mobiletest_automation.flows.workspace import FoundFlow, FoundWorkspace
+from mobiletest_automation.flows.workspace import FoundWorkspace, WorkspaceFlow
 from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_automation.flows.workspace_files import InvalidFiles, check_archive
 from services.catalog.model.attachments import ATTACHED_LIMIT
@@ -123,21 +123,21 @@ class ImportUseCases:
             ):
                 return await self._report(new, found_workspace, await self._import(new, flows, counter))
 
-    async def _import(self, new: NewImport, flows: Sequence[FoundFlow], counter: StorageCounter) -> _Outcomes:
+    async def _import(self, new: NewImport, flows: Sequence[WorkspaceFlow], counter: StorageCounter) -> _Outcomes:
         outcomes = _Outcomes()
         for batch in batches(flows):
             outcomes.add(await self._save(new, await self._plan(new, batch), counter))
         return outcomes
 
-    async def _preview(self, new: NewImport, flows: Sequence[FoundFlow]) -> _Outcomes:
+    async def _preview(self, new: NewImport, flows: Sequence[WorkspaceFlow]) -> _Outcomes:
         outcomes = _Outcomes()
         async for result, _ in self._compared(new, flows):
             outcomes.add([result])
         return outcomes
 
-    async def _measure(self, new: NewImport, flows: Sequence[FoundFlow]) -> Counts:
+    async def _measure(self, new: NewImport, flows: Sequence[WorkspaceFlow]) -> Counts:
         """What the import adds."""
-        tests, versions = 0, list[FoundFlow]()
+        tests, versions = 0, list[WorkspaceFlow]()
         async for result, flow in self._compared(new, flows):
             tests += result.outcome == CREATED
             versions += [flow] if result.is_version else []
@@ -146,7 +146,7 @@ class ImportUseCases:
         size = sum(size for digest, size in contents.items() if digest not in stored)
         return Counts(tests=tests, test_bytes=size + sum(map(_version_bytes, versions)))
 
-    async def _check_attachments(self, new: NewImport, flows: Sequence[FoundFlow]) -> None:
+    async def _check_attachments(self, new: NewImport, flows: Sequence[WorkspaceFlow]) -> None:
         """PermissionDenied: the import would attach more tests to the app than it may have."""
         app = None if new.app_id is None else require(await self._store.apps.get(new.app_id), "App")
         if app is None or app.attached_tests + len(flows) <= ATTACHED_LIMIT:
@@ -158,7 +158,9 @@ class ImportUseCases:
         if added and app.attached_tests + added > ATTACHED_LIMIT:
             raise attached_limit_reached()
 
-    async def _compared(self, new: NewImport, flows: Sequence[FoundFlow]) -> AsyncIterator[tuple["_Result", FoundFlow]]:
+    async def _compared(
+        self, new: NewImport, flows: Sequence[WorkspaceFlow]
+    ) -> AsyncIterator[tuple["_Result", WorkspaceFlow]]:
         """What would become of each flow."""
         for batch in batches(flows):
             planned = await self._plan(new, batch)
@@ -166,7 +168,7 @@ class ImportUseCases:
             for test, flow in zip(planned, batch, strict=True):
                 yield _compare(before.get(test.source_path), test), flow
 
-    async def _plan(self, new: NewImport, flows: Sequence[FoundFlow]) -> list[Test]:
+    async def _plan(self, new: NewImport, flows: Sequence[WorkspaceFlow]) -> list[Test]:
         """The tests that the flows would be if all were new."""
         now, org_id, planned = self._clock.now(), current().org_id, []
         for flow in flows:
@@ -205,13 +207,13 @@ class ImportUseCases:
         )
 
 
-def _most(flows: Sequence[FoundFlow]) -> Counts:
+def _most(flows: Sequence[WorkspaceFlow]) -> Counts:
     """What an import of the flows adds at most."""
     size = sum(_version_bytes(flow) + len(flow.steps.encode()) for flow in flows)
     return Counts(tests=len(flows), test_bytes=size)
 
 
-def _version_bytes(flow: FoundFlow) -> int:
+def _version_bytes(flow: WorkspaceFlow) -> int:
     return version_bytes(flow.positions, flow.files)
 
 
@@ -222,7 +224,7 @@ async def _check_size(size: int) -> None:
         raise InvalidValue("file", str(problem), "too_large") from None
 
 
-def _new_test(flow: FoundFlow, workspace: str, org_id: str, now: datetime) -> Test:
+def _new_test(flow: WorkspaceFlow, workspace: str, org_id: str, now: datetime) -> Test:
     return Test(
         id=new_id(),
         org_id=org_id,

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from mobiletest_automation.flows.workspace import FoundFlow
+from mobiletest_automation.flows.workspace import WorkspaceFlow
 from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.model.builds import artifact_key
 from services.catalog.model.values import InvalidValue
@@ -29,7 +29,7 @@ class WorkspaceFileStore:
         self._workspaces = workspaces
 
     @asynccontextmanager
-    async def keep(self, workspace: str, archive: Path, flows: Sequence[FoundFlow]) -> AsyncIterator[None]:
+    async def keep(self, workspace: str, archive: Path, flows: Sequence[WorkspaceFlow]) -> AsyncIterator[None]:
         """Store the files of flows that no test of the workspace has; their bytes are reserved inside the block.
 
         Raises:
@@ -54,7 +54,7 @@ class WorkspaceFileStore:
         """
         return self._objects.get_stream(artifact_key(current().org_id, sha256))
 
-    async def _new_files(self, workspace: str, flows: Sequence[FoundFlow]) -> Sequence[MediaFile]:
+    async def _new_files(self, workspace: str, flows: Sequence[WorkspaceFlow]) -> Sequence[MediaFile]:
         """One file for each content that the tests of the workspace do not use yet."""
         found = {file.sha256: file for flow in flows for file in flow.files}
         stored = await self._store.tests.stored_files(workspace, found) if found else ()

@@ -1,5 +1,6 @@
 """Pictures and videos of a workspace: which files a flow needs, by paths that its steps have, and what is refused."""
 
+import json
 from collections.abc import Mapping
 from hashlib import sha256
 
@@ -38,7 +39,7 @@ def refusal(flow: WorkspaceFlow) -> str:
 
 def test_files_have_their_paths_in_the_workspace() -> None:
     flow = read({"tests/a.yaml": media("../p/cat.png", "./dog.jpg")}, p__cat_png=PNG, tests__dog_jpg=JPEG)
-    assert flow.steps[1:] == [{"addMedia": ["p/cat.png", "tests/dog.jpg"]}]
+    assert json.loads(flow.steps)[1:] == [{"addMedia": ["p/cat.png", "tests/dog.jpg"]}]
     assert flow.files == (file_of("p/cat.png", PNG), file_of("tests/dog.jpg", JPEG))
 
 
@@ -49,7 +50,7 @@ def test_files_of_parts_are_found_beside_the_parts() -> None:
     flow = read(texts, tests__cat_png=PNG, parts__cat_png=GIF)
     assert {file.path for file in flow.files} == {"tests/cat.png", "parts/cat.png"}
     run = {"label": "parts/b.yaml", "commands": [{"addMedia": {"files": ["parts/cat.png"], "label": "again"}}]}
-    assert flow.steps[-1] == {"runFlow": run}
+    assert json.loads(flow.steps)[-1] == {"runFlow": run}
 
 
 @pytest.mark.parametrize("content", [PNG, JPEG, GIF, MP4])
@@ -86,7 +87,7 @@ def test_number_of_files_is_limited() -> None:
 
 
 def steps_of(flow: WorkspaceFlow) -> list[Json]:
-    return [step for step in flow.steps if isinstance(step, dict) and "assertScreenshot" in step]
+    return [step for step in json.loads(flow.steps) if isinstance(step, dict) and "assertScreenshot" in step]
 
 
 def test_baseline_in_the_folder_is_a_file_of_the_step() -> None:
