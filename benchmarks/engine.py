@@ -39,7 +39,7 @@ from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
 from services.executor.events import topics
 from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject
-from services.executor.model.limits import UNLIMITED, OrganisationLimits
+from services.executor.model.organisation_limits import UNLIMITED, OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, RunLimits, RunPlan, RunTarget
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.migrations import MIGRATIONS

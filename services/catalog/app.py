@@ -23,7 +23,7 @@ from services.catalog.grpc.apps import AppsServicer
 from services.catalog.grpc.builds import BuildsServicer
 from services.catalog.grpc.facts import CatalogFactsServicer
 from services.catalog.grpc.keys import ApiKeysServicer
-from services.catalog.grpc.limits import LimitsServicer
+from services.catalog.grpc.organisation_limits import LimitsServicer
 from services.catalog.grpc.resolution import ResolutionServicer
 from services.catalog.grpc.secrets import SecretsServicer
 from services.catalog.grpc.sessions import SessionsServicer
@@ -40,8 +40,8 @@ from services.catalog.storage.deleted_tests import DeletedTestSweeper
 from services.catalog.storage.facts import MongoFacts
 from services.catalog.storage.inline_steps import InlineStepsSweeper, sharing_since
 from services.catalog.storage.keys import MongoKeyRing
-from services.catalog.storage.limits import MongoLimits
 from services.catalog.storage.migrations import MIGRATIONS
+from services.catalog.storage.organisation_limits import MongoLimits
 from services.catalog.storage.part_uploads import UploadSweeper
 from services.catalog.storage.secrets import MongoSecrets
 from services.catalog.storage.store import MongoStore
@@ -51,7 +51,7 @@ from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.imports import ImportUseCases
 from services.catalog.usecases.keys import KeyUseCases
-from services.catalog.usecases.limits import LimitUseCases
+from services.catalog.usecases.organisation_limits import LimitUseCases
 from services.catalog.usecases.part_uploads import PartUploadUseCases
 from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases

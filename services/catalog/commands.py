@@ -12,12 +12,12 @@ from mobiletest.types.v1 import limits_pb2
 
 from services.catalog.app import open_database
 from services.catalog.events import SOURCE, TOPICS
-from services.catalog.grpc.limits import limits_message, limits_of
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.grpc.organisation_limits import limits_message, limits_of
+from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.secret_cipher import SecretCipher, parse_keys
 from services.catalog.settings import Settings
 from services.catalog.storage.keys import MongoKeyRing
-from services.catalog.storage.limits import MongoLimits
+from services.catalog.storage.organisation_limits import MongoLimits
 from services.catalog.storage.recount import recount_alone
 from services.catalog.storage.secrets import MongoSecretRotation
 from services.catalog.storage.store import MongoStore

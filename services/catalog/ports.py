@@ -11,7 +11,7 @@ from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
 from services.catalog.model.keys import ApiKey, Organisation, Session
-from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
+from services.catalog.model.organisation_limits import ArtifactBytes, OrganisationLimits
 from services.catalog.model.part_uploads import PartUpload
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
 from services.catalog.model.values import Counts, Page, Platform

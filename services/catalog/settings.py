@@ -5,9 +5,9 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr, field_validator
 
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.secret_cipher import parse_keys
-from services.chassis.limits import ANY_MODEL
+from services.chassis.limit_refusals import ANY_MODEL
 from services.chassis.settings import ProcessSettings
 
 

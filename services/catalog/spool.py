@@ -16,7 +16,7 @@ from services.chassis import metrics
 from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, Unavailable, Violation
 from services.chassis.file_writer import FileWriter
-from services.chassis.limits import limit_reached, refusals
+from services.chassis.limit_refusals import limit_reached, refusals
 
 # A file is locked from this moment on at the latest.
 LEFTOVER_SECONDS = 1.0

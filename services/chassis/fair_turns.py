@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from services.chassis.errors import ResourceExhausted, Unavailable
-from services.chassis.limits import refusals
+from services.chassis.limit_refusals import refusals
 
 RETRY_SECONDS = 1.0
 LIMIT = "waiting_requests"

@@ -18,7 +18,7 @@ from services.chassis.clock import Clock, SystemClock
 from services.chassis.context import Caller
 from services.chassis.errors import AlreadyExists, Unavailable
 from services.chassis.ids import derive_ids
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Document, Mongo
 from services.chassis.org_counts import Numbers, OrgCounts

@@ -51,7 +51,7 @@ from services.executor.storage.waiting_runs import MongoWaitingRuns
 from services.executor.storage.workers import MongoWorkers
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.executions import ExecutionControl
-from services.executor.usecases.limits import LimitUseCases
+from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.queue import QueueUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
 

@@ -23,10 +23,10 @@ from services.chassis.errors import Unavailable
 from services.chassis.grpc_server import Channel
 from services.chassis.organisations import KnownOrganisations
 from services.chassis.tls import TlsFiles
-from services.executor.limits import OrganisationLimitsCache
 from services.executor.model.executions import BuildConfig, StartSubject
-from services.executor.model.limits import UNLIMITED, OrganisationLimits
+from services.executor.model.organisation_limits import UNLIMITED, OrganisationLimits
 from services.executor.model.runs import ResolvedRuns
+from services.executor.organisation_limits import OrganisationLimitsCache
 from services.executor.plan_reader import PlanReader, resolve_request
 
 LIMITS_SECONDS = 2.0

@@ -17,10 +17,10 @@ from services.chassis.error_status import is_too_large
 from services.chassis.errors import Unavailable
 from services.chassis.grpc_server import Channel
 from services.chassis.proto_values import read_optional, struct_to_json, to_datetime, to_enum_member, value_to_json
-from services.executor.limits import OrganisationLimitsCache
 from services.executor.messages import build_config_proto, read_run_config
 from services.executor.model.executions import BuildConfig, StartSubject
 from services.executor.model.runs import BuildArtifact, ResolvedRuns, RunPlan, RunTarget, TestFile
+from services.executor.organisation_limits import OrganisationLimitsCache
 from services.executor.ports.executions import PlanTooLarge
 
 RESOLVE_SECONDS = 5.0

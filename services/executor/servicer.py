@@ -54,7 +54,7 @@ from services.executor.resolver_pool import ResolverPool
 from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.executions import ExecutionControl
-from services.executor.usecases.limits import LimitUseCases
+from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 
 

@@ -13,9 +13,9 @@ from mobiletest_automation.llm.settings import ModelSettings
 from mobiletest_automation.web_addresses import AddressPolicy
 from services.chassis.settings import ProcessSettings
 from services.executor.events import RUN_REQUEST_PARTITIONS
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.runs import RunLimits
-from services.executor.worker.processes.limits import AttemptLimits, CpuAllowance
+from services.executor.worker.processes.process_limits import AttemptLimits, CpuAllowance
 
 
 class Settings(ProcessSettings, ModelSettings):

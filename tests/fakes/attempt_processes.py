@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from services.chassis.child_process import ChildEnded
 from services.chassis.message_stream import MessageStream
 from services.executor.worker.processes.attempt_process import serve
-from services.executor.worker.processes.limits import AttemptLimits, CpuAllowance
 from services.executor.worker.processes.pool import AttemptProcesses
+from services.executor.worker.processes.process_limits import AttemptLimits, CpuAllowance
 
 LIMITS = AttemptLimits(CpuAllowance(60, 0.25), 1024**3)
 _MESSAGE_LIMIT = 96 * 1024 * 1024

@@ -3,8 +3,8 @@
 import socket
 from multiprocessing.connection import Connection
 
-from services.executor.worker.processes.limits import CpuLimit
 from services.executor.worker.processes.messages import RunAttempt, decode
+from services.executor.worker.processes.process_limits import CpuLimit
 
 
 def burn(worker: socket.socket) -> None:

@@ -11,7 +11,7 @@ from mobiletest_automation.model.results import AttemptResult
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import NotFound, Unavailable
 from services.executor.model.executions import BuildConfig, ExecutionKind, StartSubject, TestSelection
-from services.executor.model.limits import UNLIMITED, OrganisationLimits
+from services.executor.model.organisation_limits import UNLIMITED, OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, RunPlan, RunTarget
 from services.executor.ports.baselines import TestKey
 from services.executor.ports.executions import PlanTooLarge

@@ -1,7 +1,7 @@
 """The ports of the limits on language models in memory."""
 
 from services.chassis.errors import Unavailable
-from services.executor.model.limits import ModelDay, ModelUse, OrganisationLimits
+from services.executor.model.organisation_limits import ModelDay, ModelUse, OrganisationLimits
 
 
 class FixedLimits:

@@ -9,9 +9,9 @@ from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
 
 from services.catalog.grpc.conversions import page_of
-from services.catalog.grpc.limits import limits_message
+from services.catalog.grpc.organisation_limits import limits_message
 from services.catalog.model.keys import ApiKey, Scope
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.ports import Limits
 from services.catalog.usecases.keys import KeyUseCases
 from services.chassis.proto_values import page_fields, read_datetime, to_enum_number, to_timestamp

@@ -11,7 +11,7 @@ from mobiletest.types.v1 import selection_pb2
 
 from mobiletest_automation.flows.environment import override
 from services.catalog.grpc.conversions import env_message, platform_number
-from services.catalog.grpc.limits import limits_message
+from services.catalog.grpc.organisation_limits import limits_message
 from services.catalog.grpc.tests import file_messages, step_messages
 from services.catalog.grpc.workflows import build_config, build_config_message, run_config_message
 from services.catalog.model.apps import App

@@ -7,7 +7,7 @@ from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import sessions_pb2, sessions_pb2_grpc
 
 from services.catalog.grpc.keys import scope_numbers
-from services.catalog.grpc.limits import limits_message
+from services.catalog.grpc.organisation_limits import limits_message
 from services.catalog.ports import Limits
 from services.catalog.usecases.sessions import SessionUseCases, SignedIn
 from services.chassis.proto_values import to_timestamp

@@ -5,7 +5,7 @@ They are summed when an upload begins, so no counter can drift.
 
 from datetime import timedelta
 
-from services.catalog.model.limits import ArtifactBytes
+from services.catalog.model.organisation_limits import ArtifactBytes
 from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.documents import IS_LIVE
 from services.catalog.storage.part_uploads import PART_UPLOADS

@@ -18,7 +18,7 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import DomainError
 from services.chassis.ids import new_id
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 from services.chassis.text_search import search_pattern
 
 # New values of name, static_url, current_version, description, system_prompt; None clears, but leaves a name.

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from services.catalog.ports import ArtifactBytesLedger, Limits
 from services.chassis.clock import Clock
 from services.chassis.ids import new_id
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 
 # An upload of unknown size reserves these at first, then twice as many, but at most so many more at once.
 SMALLEST_BYTES = 64 * 1024

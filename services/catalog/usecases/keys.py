@@ -25,7 +25,7 @@ from services.chassis.clock import Clock
 from services.chassis.context import Caller, current
 from services.chassis.errors import FailedPrecondition, PermissionDenied, Unauthenticated
 from services.chassis.ids import new_id
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 
 
 @dataclass(frozen=True, slots=True)

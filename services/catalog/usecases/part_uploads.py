@@ -24,7 +24,7 @@ from services.chassis.errors import (
     PermissionDenied,
 )
 from services.chassis.ids import new_id, random_id
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import ObjectStore
 

@@ -11,7 +11,7 @@ from services.catalog.usecases.errors import reports_violations
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import NotFound
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 
 
 class Secrets(Protocol):

@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Protocol
 
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.model.values import Counts
 from services.catalog.ports import Change, Limits, Store
 from services.chassis.clock import Clock
 from services.chassis.errors import DomainError
 from services.chassis.ids import random_id
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 
 # A limit that has room for fewer than so many of what is added is exact; more are not added in the same moment.
 EXACT_WITHIN = 256

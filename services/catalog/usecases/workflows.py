@@ -22,7 +22,7 @@ from services.catalog.usecases.storage_quota import StorageQuota
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
-from services.chassis.limits import check_models
+from services.chassis.limit_refusals import check_models
 from services.chassis.text_search import search_pattern
 
 # New values of the fields of NewWorkflow; None clears what may be cleared.

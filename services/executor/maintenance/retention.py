@@ -7,11 +7,11 @@ from datetime import timedelta
 
 from services.chassis import logs
 from services.chassis.leases import Lease
-from services.chassis.limits import refusals
+from services.chassis.limit_refusals import refusals
 from services.chassis.retry import log_transient, run_every
 from services.executor import telemetry
 from services.executor.artifacts import run_prefix
-from services.executor.ports.limits import ConfirmedLimits
+from services.executor.ports.organisation_limits import ConfirmedLimits
 from services.executor.ports.runs import ArtifactFiles, RetainedRuns
 
 BATCH = 50

@@ -11,7 +11,7 @@ from services.chassis.events import Event
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, StartSubject
-from services.executor.model.limits import OrganisationLimits, StartedRuns
+from services.executor.model.organisation_limits import OrganisationLimits, StartedRuns
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
 

@@ -15,7 +15,7 @@ from pymongo.errors import PyMongoError
 
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import DomainError, NotFound, ResourceExhausted, Unavailable
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 from services.chassis.mongo import Document, Mongo, Session
 from services.chassis.mongo_errors import as_unavailable
 from services.chassis.object_store import ObjectStore

@@ -15,7 +15,7 @@ from services.chassis.outbox import Outbox
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution
 from services.executor.model.lifecycle import QuestionNotOpen, answer_question
-from services.executor.model.limits import StartedRuns
+from services.executor.model.organisation_limits import StartedRuns
 from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
 from services.executor.ports.executions import ExecutionFilter, PageRequest

@@ -6,7 +6,7 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from services.chassis.mongo import Document, Mongo
 from services.chassis.mongo_errors import as_unavailable
-from services.executor.model.limits import ModelDay, ModelUse, OrganisationLimits
+from services.executor.model.organisation_limits import ModelDay, ModelUse, OrganisationLimits
 from services.executor.storage.schema import MODEL_USAGE
 
 KEPT = timedelta(days=35)

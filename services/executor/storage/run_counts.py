@@ -15,7 +15,7 @@ from pymongo.errors import DuplicateKeyError
 
 from services.chassis.mongo import Document, Mongo, Session, below
 from services.executor.model.executions import Execution
-from services.executor.model.limits import StartedRuns
+from services.executor.model.organisation_limits import StartedRuns
 from services.executor.storage.schema import EXECUTIONS, RUN_COUNTS
 
 SHARDS = 64

@@ -9,7 +9,7 @@ from time import monotonic
 
 from mobiletest_automation.screen.fingerprint import ScreenFingerprint
 from mobiletest_automation.step_cache.entries import SCREENS_LIMIT, CachedSentence, CacheEntry
-from services.chassis.limits import refusals
+from services.chassis.limit_refusals import refusals
 from services.chassis.mongo import Document, Mongo
 from services.executor.storage.records import from_document, to_document
 from services.executor.storage.schema import STEP_CACHE

@@ -11,7 +11,7 @@ from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, NotFound
 from services.executor.model.baselines import BASELINE_BYTES, Baseline
 from services.executor.ports.baselines import Baselines, ExistingTests, TestKey
-from services.executor.ports.limits import OrganisationLimitsSource
+from services.executor.ports.organisation_limits import OrganisationLimitsSource
 from services.executor.usecases.executions import ExecutionControl
 
 

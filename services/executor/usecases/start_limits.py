@@ -8,9 +8,9 @@ from datetime import UTC, datetime, time, timedelta
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.context import current
 from services.chassis.errors import DomainError
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 from services.chassis.org_counts import Numbers, OrgCounts
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.runs import PLAN_BYTES
 from services.executor.ports.executions import Executions
 

@@ -14,14 +14,14 @@ from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, InvalidArgument, PermissionDenied, Violation
 from services.chassis.fair_turns import FairTurns
 from services.chassis.ids import new_id
-from services.chassis.limits import check_models
+from services.chassis.limit_refusals import check_models
 from services.chassis.retry import log_transient, run_every
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci, ExecutionSource, is_run_url, source_of
 from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import claim_orders
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, StartSubject, has_lane
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.retries import extra_modes
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
 from services.executor.model.stages import release_stages

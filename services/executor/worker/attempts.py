@@ -28,9 +28,9 @@ from services.executor.ports.runs import Artifacts, Claim, Progress
 from services.executor.worker.build_provider import BuildProvider
 from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.host import AttemptHost, AttemptModels, Services
-from services.executor.worker.processes.limits import CpuAllowance
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt
 from services.executor.worker.processes.pool import AttemptProcesses
+from services.executor.worker.processes.process_limits import CpuAllowance
 from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.variables import VariableReader
 

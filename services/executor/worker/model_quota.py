@@ -13,9 +13,9 @@ from mobiletest_automation.model_ports import ModelFailed
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.errors import DomainError, Unavailable
 from services.chassis.keyed_locks import KeyedLocks
-from services.chassis.limits import limit_reached
-from services.executor.model.limits import ModelDay, ModelUse
-from services.executor.ports.limits import ModelUsageLedger, OrganisationLimitsSource
+from services.chassis.limit_refusals import limit_reached
+from services.executor.model.organisation_limits import ModelDay, ModelUse
+from services.executor.ports.organisation_limits import ModelUsageLedger, OrganisationLimitsSource
 
 PORTION_CALLS = 20
 PORTION_TOKENS = 50_000

@@ -9,7 +9,7 @@ from mobiletest.types.v1 import limits_pb2
 from multidict import istr
 
 from services.chassis.clock import Clock
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 
 if TYPE_CHECKING:
     from services.gateway.auth.api_keys import KeyHolder

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from services.chassis.limits import limit_reached
+from services.chassis.limit_refusals import limit_reached
 from services.gateway.http.request_context import RequestContext
 
 RETRY_SECONDS = 5.0

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import HttpVersion11, hdrs, web
 
-from services.chassis.limits import refusals
+from services.chassis.limit_refusals import refusals
 from services.gateway.http.json_responses import HttpError
 
 JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"

@@ -18,9 +18,9 @@ from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.attempt_start import LogFormat
 from services.executor.worker.processes.host import AttemptHost, Services
-from services.executor.worker.processes.limits import AttemptLimits
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt
 from services.executor.worker.processes.pool import AttemptProcesses
+from services.executor.worker.processes.process_limits import AttemptLimits
 from tests.fakes.attempt_processes import LIMITS
 from tests.fakes.devices import FakeEvidence
 

@@ -11,8 +11,8 @@ from mobiletest_automation.model.failures import Category, Failure, Fault
 from services.chassis.child_process import preload
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.attempt_start import LogFormat
-from services.executor.worker.processes.limits import LOWEST_PRIORITY, AttemptLimits, CpuAllowance
 from services.executor.worker.processes.process import OVERTIME_SECONDS, TOO_MUCH_CPU, TOO_MUCH_MEMORY
+from services.executor.worker.processes.process_limits import LOWEST_PRIORITY, AttemptLimits, CpuAllowance
 from tests.contract.executor.attempt_worlds import BUSY, CROWDED, AttemptWorld, Children, app, real_processes
 from tests.eventually import eventually
 from tests.fakes.attempt_processes import LIMITS

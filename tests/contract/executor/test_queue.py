@@ -9,7 +9,7 @@ import pytest
 
 from mobiletest_automation.model.devices import Platform
 from services.chassis.mongo import Mongo
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.wait_reasons import WaitReason
 from services.executor.model.workers import PoolReport, WorkerReport, WorkerState
 from services.executor.ports.executions import PageRequest

@@ -12,7 +12,7 @@ from services.chassis.context import current
 from services.chassis.object_store import ObjectStore
 from services.executor.artifacts import ArtifactKey, run_prefix
 from services.executor.maintenance.retention import Retention
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.ports.runs import RunKey
 from services.executor.storage.retained_runs import COUNTED_AFTER, WINDOW, MongoRetainedRuns
 from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE, EVIDENCE, RUNS

@@ -14,7 +14,7 @@ from pymongo import MongoClient
 
 from services.chassis.context import current
 from services.executor.model.changes import start_execution
-from services.executor.model.limits import StartedRuns
+from services.executor.model.organisation_limits import StartedRuns
 from services.executor.model.runs import PLAN_BYTES
 from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.schema import RUN_COUNTS

@@ -16,12 +16,12 @@ import pytest_asyncio
 from pymongo import MongoClient
 
 from services.catalog.model.keys import ALL_SCOPES
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.model.secrets import Secret
 from services.catalog.model.values import Counts
 from services.catalog.secret_cipher import SecretCipher
 from services.catalog.storage.keys import MongoKeyRing
-from services.catalog.storage.limits import MongoLimits
+from services.catalog.storage.organisation_limits import MongoLimits
 from services.catalog.storage.secrets import MongoSecrets
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.keys import KeyUseCases

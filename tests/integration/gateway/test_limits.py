@@ -10,7 +10,7 @@ from mobiletest.executor.v1 import limits_pb2 as executor_pb2
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
 from services.chassis.errors import Unavailable
-from services.chassis.limits import refusals
+from services.chassis.limit_refusals import refusals
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, new_key, script_api_key
 from tests.integration.gateway.conftest import Answer, Client

@@ -9,7 +9,7 @@ import pytest
 from mobiletest.catalog.v1 import resolution_pb2
 
 from services.catalog.grpc.resolution import ANSWER_BYTES, ResolutionServicer
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.model.tests import PLAN_BYTES
 from services.catalog.ports import Limits
 from services.catalog.usecases.resolution import ResolutionUseCases, Resolved

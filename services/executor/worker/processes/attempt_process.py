@@ -29,7 +29,6 @@ from mobiletest_automation.telemetry import COUNTERS
 from services.chassis import logs, metrics
 from services.chassis.message_stream import MessageStream
 from services.executor.worker.processes.attempt_start import LogFormat
-from services.executor.worker.processes.limits import EXTEND_SECONDS, CpuLimit, is_out_of_memory, peak_memory
 from services.executor.worker.processes.messages import (
     AttemptPorts,
     CancelAttempt,
@@ -40,6 +39,7 @@ from services.executor.worker.processes.messages import (
     RunAttempt,
     decode,
 )
+from services.executor.worker.processes.process_limits import EXTEND_SECONDS, CpuLimit, is_out_of_memory, peak_memory
 from services.executor.worker.processes.remote_ports import CallFailed, WorkerLink, functions_of
 
 # Bytes of what a worker sends at once: the steps of a test, the beginning of a build.

@@ -25,7 +25,7 @@ from mobiletest_automation.ports import AcceptedBaselines, EvidenceStore, Human
 from mobiletest_automation.scripting.http import SendHttp
 from mobiletest_automation.step_cache.entries import StepCacheStore
 from services.chassis.metrics import Count
-from services.executor.worker.processes.limits import CpuAllowance
+from services.executor.worker.processes.process_limits import CpuAllowance
 
 T = TypeVar("T")
 

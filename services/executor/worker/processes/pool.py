@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from mobiletest_automation.model.results import AttemptResult
 from services.executor import telemetry
 from services.executor.worker.processes.host import AttemptHost
-from services.executor.worker.processes.limits import AttemptLimits
 from services.executor.worker.processes.messages import FinishAttempt, RunAttempt
 from services.executor.worker.processes.process import AttemptConversation, Child
+from services.executor.worker.processes.process_limits import AttemptLimits
 
 STOP_SECONDS = 5.0
 # How many attempts a process runs.

@@ -12,7 +12,6 @@ from services.chassis import logs
 from services.chassis.child_process import ChildEnded
 from services.executor import telemetry
 from services.executor.worker.processes.host import AttemptHost
-from services.executor.worker.processes.limits import AttemptLimits
 from services.executor.worker.processes.messages import (
     CancelAttempt,
     FinishAttempt,
@@ -24,6 +23,7 @@ from services.executor.worker.processes.messages import (
     decode,
     encode,
 )
+from services.executor.worker.processes.process_limits import AttemptLimits
 
 # Calls of one attempt that are answered at the same time; it waits with further ones.
 CALLS_AT_ONCE = 16

@@ -12,7 +12,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.errors import InvalidArgument, NotFound, PermissionDenied, Unavailable
 from services.chassis.object_store import ObjectStore
 from services.executor.model.baselines import Baseline
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.ports.baselines import TestKey
 from services.executor.ports.runs import RunKey
 from services.executor.storage.baselines import MongoBaselines

@@ -19,7 +19,7 @@ from services.chassis.errors import FailedPrecondition, InvalidArgument, Permiss
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution, ExecutionKind, StartSubject
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, RunPlan
 from services.executor.model.variants import NO_VARIANTS, VARIANTS_LIMIT, Variant, add_variant
 from services.executor.storage.executions import MongoExecutions

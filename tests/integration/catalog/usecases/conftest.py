@@ -14,13 +14,13 @@ from services.catalog.events import SOURCE
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build, artifact_key
 from services.catalog.model.keys import Organisation
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.ports import Change, Fact
 from services.catalog.spool import Spool
 from services.catalog.storage.artifact_bytes import MongoArtifactBytes
 from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.keys import MongoKeyRing
-from services.catalog.storage.limits import MongoLimits
+from services.catalog.storage.organisation_limits import MongoLimits
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.artifact_quota import ArtifactQuota

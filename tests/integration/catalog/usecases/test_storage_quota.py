@@ -28,7 +28,7 @@ from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import PermissionDenied
 from services.chassis.ids import derive_ids
-from services.chassis.limits import refusals
+from services.chassis.limit_refusals import refusals
 from tests.fakes.catalog_samples import chunks, org
 from tests.fakes.workspaces import FLOW, zip_files
 from tests.integration.catalog.usecases.conftest import Catalog

@@ -17,7 +17,7 @@ from mobiletest_automation.llm.chat_client import (
 from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model_ports import ModelFailed
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.worker.model_quota import DailyModelQuota
 from tests.fakes.llm import USAGE, Reaction, answers, body, call, floods, never, refuses, resets, says
 from tests.fakes.model_usage import FakeModelUsage, FixedLimits

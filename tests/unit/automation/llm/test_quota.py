@@ -7,7 +7,7 @@ import pytest
 
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model_ports import ModelFailed
-from services.executor.model.limits import UNLIMITED, ModelDay, ModelUse, OrganisationLimits
+from services.executor.model.organisation_limits import UNLIMITED, ModelDay, ModelUse, OrganisationLimits
 from services.executor.worker.model_quota import PORTION_CALLS, DailyModelQuota
 from tests.fakes.chassis import FakeClock
 from tests.fakes.model_usage import FakeModelUsage, FixedLimits

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from services.executor.maintenance.retention import BATCH, Retention
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.ports.runs import CountedEvidence
 from tests.fakes.chassis import FakeLease
 from tests.fakes.executor import FakeConfirmedLimits

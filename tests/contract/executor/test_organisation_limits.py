@@ -8,7 +8,7 @@ import pytest
 from mobiletest_automation.model.devices import Platform
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
-from services.executor.model.limits import UNLIMITED, ModelDay, ModelUse, OrganisationLimits
+from services.executor.model.organisation_limits import UNLIMITED, ModelDay, ModelUse, OrganisationLimits
 from services.executor.model.runs import RunLimits, RunPlan
 from services.executor.storage.leased_runs import EXACT_BELOW
 from services.executor.storage.model_usage import MongoModelUsage

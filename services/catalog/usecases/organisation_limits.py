@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from services.catalog.model.attachments import ATTACHED_LIMIT
-from services.catalog.model.limits import LimitUse, OrganisationLimits
+from services.catalog.model.organisation_limits import LimitUse, OrganisationLimits
 from services.catalog.ports import ArtifactBytesLedger, Limits, Store
 
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from services.executor.model.limits import ModelDay, ModelUse, OrganisationLimits
+from services.executor.model.organisation_limits import ModelDay, ModelUse, OrganisationLimits
 
 
 class OrganisationLimitsSource(Protocol):

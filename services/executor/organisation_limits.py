@@ -12,7 +12,7 @@ from services.chassis import logs
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.context import Caller, bind
 from services.chassis.errors import DomainError
-from services.executor.model.limits import UNLIMITED, OrganisationLimits
+from services.executor.model.organisation_limits import UNLIMITED, OrganisationLimits
 
 FRESH_SECONDS = 30.0
 RETRY_SECONDS = 5.0

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.storage.keys import ORGANISATIONS
 from services.chassis import context
 from services.chassis.clock import Clock

@@ -8,10 +8,10 @@ import pytest_asyncio
 
 from services.catalog.events import SOURCE
 from services.catalog.model.keys import Organisation
-from services.catalog.model.limits import ArtifactBytes, OrganisationLimits
+from services.catalog.model.organisation_limits import ArtifactBytes, OrganisationLimits
 from services.catalog.storage.artifact_bytes import LIFETIME, MongoArtifactBytes
 from services.catalog.storage.keys import MongoKeyRing
-from services.catalog.storage.limits import FRESH_SECONDS, MongoLimits
+from services.catalog.storage.organisation_limits import FRESH_SECONDS, MongoLimits
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.chassis import context

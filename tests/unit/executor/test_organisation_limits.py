@@ -7,8 +7,8 @@ from mobiletest.types.v1 import limits_pb2
 
 from services.chassis.context import current
 from services.chassis.errors import Unavailable
-from services.executor.limits import FRESH_SECONDS, MAX_REFRESHES, RETRY_SECONDS, OrganisationLimitsCache
-from services.executor.model.limits import OrganisationLimits
+from services.executor.model.organisation_limits import OrganisationLimits
+from services.executor.organisation_limits import FRESH_SECONDS, MAX_REFRESHES, RETRY_SECONDS, OrganisationLimitsCache
 from tests.eventually import eventually
 from tests.fakes.chassis import FakeClock
 

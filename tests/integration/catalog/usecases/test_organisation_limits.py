@@ -17,7 +17,7 @@ from services.catalog.usecases.tests import NewTest
 from services.catalog.usecases.uploads import NewBuild
 from services.catalog.usecases.workflows import NewWorkflow
 from services.chassis.errors import PermissionDenied
-from services.chassis.limits import refusals
+from services.chassis.limit_refusals import refusals
 from tests.fakes.catalog_samples import chunks, org
 from tests.fakes.workspaces import FLOW, zip_files
 from tests.integration.catalog.usecases.conftest import Catalog

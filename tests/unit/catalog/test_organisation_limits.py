@@ -4,8 +4,8 @@ import pytest
 from mobiletest.types.v1 import limits_pb2
 
 from services.catalog.commands import changed_limits
-from services.catalog.grpc.limits import limits_message, limits_of
-from services.catalog.model.limits import OrganisationLimits
+from services.catalog.grpc.organisation_limits import limits_message, limits_of
+from services.catalog.model.organisation_limits import OrganisationLimits
 from services.chassis.errors import InvalidArgument
 
 

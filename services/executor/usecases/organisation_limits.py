@@ -7,10 +7,10 @@ from datetime import date
 
 from services.chassis.clock import Clock
 from services.chassis.context import current
-from services.executor.model.limits import ModelDay, StartedRuns
+from services.executor.model.organisation_limits import ModelDay, StartedRuns
 from services.executor.ports.baselines import Baselines
 from services.executor.ports.executions import Executions
-from services.executor.ports.limits import EvidenceBytes, ModelUsageLedger, OrganisationLimitsSource
+from services.executor.ports.organisation_limits import EvidenceBytes, ModelUsageLedger, OrganisationLimitsSource
 
 
 @dataclass(frozen=True, slots=True)

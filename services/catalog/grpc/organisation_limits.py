@@ -7,9 +7,9 @@ from typing import Any
 from mobiletest.catalog.v1 import limits_pb2, limits_pb2_grpc
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
-from services.catalog.model.limits import OrganisationLimits
-from services.catalog.usecases.limits import LimitUseCases
-from services.chassis.limits import ANY_MODEL
+from services.catalog.model.organisation_limits import OrganisationLimits
+from services.catalog.usecases.organisation_limits import LimitUseCases
+from services.chassis.limit_refusals import ANY_MODEL
 
 
 class LimitsServicer(limits_pb2_grpc.LimitsServicer):
