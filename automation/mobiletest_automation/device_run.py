@@ -78,9 +78,9 @@ class DeviceRun:
         begins_later = any(step.path in self.request.left_out for step in self.flow.own_steps[:1])
         keeps_app = begins_later and device.info.keeps_apps
         if not (self.config.execution_mode.skip_app_install or keeps_app):
-            await device.install(self._named_build(own_ids))
+            await device.app.install(self._named_build(own_ids))
         if not keeps_app and (begins_later or begins_launched(self.flow)):
-            await device.launch()
+            await device.app.launch()
         recordings = ScreenRecordings(device)
         failure = await self._step_runner(device, recordings, scope, own_ids).run(self.flow)
         if failure is not None and _misses_element(failure) and not starts_app(self.flow):

@@ -224,7 +224,7 @@ class Keyboard:
         """Type into the field, or into the one that has the focus."""
         if field.secret if field is not None else await self._secret_field_has_focus():
             self._secrets.add_typed(text)
-        await self._device.type(text, field)
+        await self._device.view.type(text, field)
 
     async def _secret_field_has_focus(self) -> bool:
         """Drivers do not always say what has the focus; then any password field on the screen counts."""

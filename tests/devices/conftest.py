@@ -58,7 +58,7 @@ async def open_browser(chromedriver: Hub) -> AsyncIterator[OpenBrowser]:
         async def open_one(url: str) -> WebDriverDevice:
             device = await open_device(browser_target(chromedriver), BROWSER, Build(static_url=url))
             stack.push_async_callback(device.close)
-            await device.launch()
+            await device.app.launch()
             return cast("WebDriverDevice", device)
 
         yield open_one
@@ -92,7 +92,7 @@ async def open_page(browsers: SharedBrowser) -> AsyncIterator[OpenPage]:
         async def open_one(url: str) -> WebDriverDevice:
             device = await browsers.acquire("android", Build(static_url=url), Seed("run", 1))
             stack.push_async_callback(browsers.release, device)
-            await device.launch()
+            await device.app.launch()
             return device
 
         yield open_one
@@ -111,8 +111,8 @@ async def open_phone(appium: Hub) -> AsyncIterator[OpenPhone]:
         async def open_one() -> WebDriverDevice:
             device = await open_device(phone_target(appium), PHONE, Build(), app=str(FAKE_APP))
             stack.push_async_callback(device.close)
-            await device.install(Build())
-            await device.launch()
+            await device.app.install(Build())
+            await device.app.launch()
             return cast("WebDriverDevice", device)
 
         yield open_one

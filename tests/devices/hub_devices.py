@@ -54,7 +54,7 @@ class SharedBrowser:
         device = assemble_device(driver, self._target, self._info, build, None)
         self.open.append(device)
         if build.static_url:
-            await device.clear_state()
+            await device.app.clear_state()
         return device
 
     async def release(self, device: Device) -> None:

@@ -18,7 +18,7 @@ async def seen(device: Device, name: str, role: Role | None = None) -> Element:
     """The element, as soon as it is visible."""
 
     async def look() -> Element | None:
-        return find(await device.tree(), name, role)
+        return find(await device.view.tree(), name, role)
 
     element = await eventually(look)
     assert element is not None
@@ -27,7 +27,7 @@ async def seen(device: Device, name: str, role: Role | None = None) -> Element:
 
 async def texts(device: Device) -> list[str]:
     """All visible text of the screen."""
-    return [each.text for each in walk(await device.tree()) if each.visible and each.text]
+    return [each.text for each in walk(await device.view.tree()) if each.visible and each.text]
 
 
 async def shows(device: Device, words: str) -> None:

@@ -21,27 +21,27 @@ async def browser(open_browser: OpenBrowser, pages: str) -> WebDriverDevice:
 
 async def test_state_stays_over_launches_until_it_is_cleared(open_page: OpenPage, pages: str) -> None:
     browser = await open_page(f"{pages}/second.html")
-    await browser.tap(await seen(browser, "Store"))
-    await browser.launch()
+    await browser.view.tap(await seen(browser, "Store"))
+    await browser.app.launch()
     await shows(browser, "stored: local session kept=cookie")
-    await browser.launch(LaunchOptions(clear_state=True))
+    await browser.app.launch(LaunchOptions(clear_state=True))
     await shows(browser, "stored: null null")
-    await browser.tap(await seen(browser, "Store"))
-    await browser.clear_state()
-    await browser.launch()
+    await browser.view.tap(await seen(browser, "Store"))
+    await browser.app.clear_state()
+    await browser.app.launch()
     await shows(browser, "stored: null null")
 
 
 async def test_arguments_are_the_pages_query(open_page: OpenPage, pages: str) -> None:
     browser = await open_page(f"{pages}/second.html?a=1&b=2")
-    await browser.launch(LaunchOptions(arguments={"b": True, "c": "x y"}))
+    await browser.app.launch(LaunchOptions(arguments={"b": True, "c": "x y"}))
     await shows(browser, "?a=1&b=true&c=x+y")
 
 
 async def test_launching_without_stopping_leaves_the_page_as_it_is(open_page: OpenPage, pages: str) -> None:
     browser = await open_page(f"{pages}/playground.html")
-    await browser.tap(await seen(browser, "Press me"))
-    await browser.launch(LaunchOptions(stop_first=False))
+    await browser.view.tap(await seen(browser, "Press me"))
+    await browser.app.launch(LaunchOptions(stop_first=False))
     await shows(browser, "pressed")
 
 
@@ -51,27 +51,27 @@ async def test_a_page_that_is_not_there_is_a_failed_launch(open_page: OpenPage, 
         Ports() as ports,
         pytest.raises(DeviceFailure, match=r"could not be opened: .*ERR_CONNECTION_REFUSED") as raised,
     ):
-        await browser.launch(LaunchOptions(app_id=f"http://127.0.0.1:{ports.take()}/"))
+        await browser.app.launch(LaunchOptions(app_id=f"http://127.0.0.1:{ports.take()}/"))
     assert raised.value.category is Category.APP_LAUNCH_FAILED
     with pytest.raises(DeviceFailure, match=r"http://127\.0\.0\.1:9/ could not be opened"):
-        await browser.launch(LaunchOptions(app_id="http://127.0.0.1:9/"))  # a port that browsers refuse
+        await browser.app.launch(LaunchOptions(app_id="http://127.0.0.1:9/"))  # a port that browsers refuse
     with pytest.raises(DeviceFailure, match="a browser can only open http and https links"):
-        await browser.open_link("myapp://item/1")
+        await browser.app.open_link("myapp://item/1")
     with pytest.raises(DeviceFailure, match=r"a browser has no app com\.example"):
-        await browser.launch(LaunchOptions(app_id="com.example"))
+        await browser.app.launch(LaunchOptions(app_id="com.example"))
 
 
 async def test_a_crashed_page_is_a_crashed_app(browser: WebDriverDevice) -> None:
     with pytest.raises(DeviceFailure):
         await browser.driver.open_url("chrome://crash")
     with fails(Category.APP_CRASH):
-        await browser.tree()
+        await browser.view.tree()
 
 
 async def test_dark_mode_stays_over_pages(browser: WebDriverDevice, pages: str) -> None:
-    await browser.set_mode(Mode.DARK, on=True)
-    await browser.open_link(f"{pages}/second.html")
-    assert await browser.is_mode_on(Mode.DARK)
+    await browser.app.set_mode(Mode.DARK, on=True)
+    await browser.app.open_link(f"{pages}/second.html")
+    assert await browser.app.is_mode_on(Mode.DARK)
 
 
 async def test_permissions_can_be_changed_while_a_page_is_open(browser: WebDriverDevice) -> None:
@@ -82,11 +82,11 @@ async def test_permissions_can_be_changed_while_a_page_is_open(browser: WebDrive
         ({"camera": "unset", "notifications": "deny"}, "prompt", "denied"),
         ({"camera": "always"}, "granted", "denied"),
     ):
-        await browser.set_permissions(None, permissions)
+        await browser.app.set_permissions(None, permissions)
         assert await browser.driver.execute(state, "camera") == camera
         assert await browser.driver.execute(state, "notifications") == notifications
     with pytest.raises(DeviceFailure, match="unknown permission nfc"):
-        await browser.launch(LaunchOptions(permissions={"nfc": "allow"}))
+        await browser.app.launch(LaunchOptions(permissions={"nfc": "allow"}))
 
 
 async def test_a_page_sees_how_the_screen_is_turned(browser: WebDriverDevice) -> None:
@@ -97,7 +97,7 @@ async def test_a_page_sees_how_the_screen_is_turned(browser: WebDriverDevice) ->
         "portrait": ["portrait-primary", 0],
     }
     for orientation, expected in turned.items():
-        await browser.set_orientation(orientation)
+        await browser.app.set_orientation(orientation)
         assert await browser.driver.execute("return [screen.orientation.type, screen.orientation.angle]") == expected
-        bounds = (await browser.tree()).bounds
+        bounds = (await browser.view.tree()).bounds
         assert (bounds.width > bounds.height) is orientation.startswith("landscape")

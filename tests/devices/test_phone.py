@@ -19,7 +19,7 @@ async def phone(open_phone: OpenPhone) -> WebDriverDevice:
 
 
 async def test_the_tree_is_the_apps(phone: WebDriverDevice) -> None:
-    tree = await phone.tree()
+    tree = await phone.view.tree()
     assert (tree.bounds.width, tree.bounds.height) == (360, 640)
     save = find(tree, "Save", Role.BUTTON)
     assert save is not None
@@ -35,32 +35,32 @@ async def test_the_tree_is_the_apps(phone: WebDriverDevice) -> None:
 
 async def test_taps_reach_the_element_that_was_seen(phone: WebDriverDevice) -> None:
     again = await seen(phone, "again")
-    await phone.tap(again)
-    await phone.double_tap(again)
+    await phone.view.tap(again)
+    await phone.view.tap(again, times=2)
     assert await attribute(phone, "again", "clicks") == "3"
     assert not await attribute(phone, "save", "clicks")
 
 
 async def test_typing_and_clearing(phone: WebDriverDevice) -> None:
     name = await seen(phone, "Name")
-    await phone.type("Ada", name)
+    await phone.view.type("Ada", name)
     assert await text(phone, "name") == "Ada"
-    await phone.clear(name, characters=2)
+    await phone.view.clear(name, characters=2)
     assert await text(phone, "name") == "A"
-    await phone.clear(name)
+    await phone.view.clear(name)
     assert await text(phone, "name") == ""
-    await phone.tap(name)
-    await phone.type("Grace")
-    await phone.clear(characters=3)
+    await phone.view.tap(name)
+    await phone.view.type("Grace")
+    await phone.view.clear(characters=3)
     assert await text(phone, "name") == "Gr"
     with fails(Category.SCRIPT_ERROR):
-        await phone.type("Ada", await seen(phone, "save"))
+        await phone.view.type("Ada", await seen(phone, "save"))
 
 
 async def test_fingers_reach_the_driver_as_w3c_actions(phone: WebDriverDevice) -> None:
-    await phone.swipe(Point(10, 20), Point(110, 20), 0.2)
-    await phone.long_press(Point(30, 40), 0.5)
-    await phone.tap(Point(50, 60))
+    await phone.view.swipe(Point(10, 20), Point(110, 20), 0.2)
+    await phone.view.long_press(Point(30, 40), 0.5)
+    await phone.view.tap(Point(50, 60))
     logged: Any = await phone.driver.post("/se/log", {"type": "actions"})
     swiped, pressed, tapped = [entry[0]["actions"] for entry in logged]
     assert [(swiped[0]["x"], swiped[0]["y"]), (swiped[-2]["x"], swiped[-2]["y"])] == [(10, 20), (110, 20)]
@@ -71,17 +71,17 @@ async def test_fingers_reach_the_driver_as_w3c_actions(phone: WebDriverDevice) -
 
 
 async def test_source_screenshot_and_log(phone: WebDriverDevice) -> None:
-    source = await phone.source()
+    source = await phone.view.source()
     assert source.content_type == "application/xml"
     assert '<MockButton id="save"' in source.content
-    assert (await phone.screenshot()).startswith(b"\x89PNG")
+    assert (await phone.view.screenshot()).startswith(b"\x89PNG")
     assert await phone.log() == ""
 
 
 async def test_orientation_and_location(phone: WebDriverDevice) -> None:
-    await phone.set_orientation("landscape_left")
+    await phone.app.set_orientation("landscape_left")
     assert await phone.driver.get("/orientation") == "LANDSCAPE"
-    await phone.set_location(48.5, 2.25)
+    await phone.app.set_location(48.5, 2.25)
     assert await phone.driver.get("/location") == {"latitude": 48.5, "longitude": 2.25}
 
 

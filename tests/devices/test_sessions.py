@@ -83,7 +83,7 @@ async def test_closing_deletes_the_session_and_may_be_repeated(appium: Hub) -> N
     assert await is_gone(session)
     await device.close()
     with pytest.raises(DeviceFailure):
-        await device.tree()
+        await device.view.tree()
 
 
 async def test_an_idle_session_is_ended_by_the_hub(appium: Hub) -> None:
@@ -95,7 +95,7 @@ async def test_an_idle_session_is_ended_by_the_hub(appium: Hub) -> None:
 
     await eventually(ended)
     with fails(Category.SESSION_LOST):
-        await device.tree()
+        await device.view.tree()
     await device.close()
 
 
@@ -181,7 +181,7 @@ async def test_a_hub_that_is_killed_is_noticed_and_closing_never_fails(own_appiu
     device, session = await phone_on(own_appium)
     os.kill(own_appium.child.pid, signal.SIGKILL)
     await own_appium.child.ended(5)
-    for order in (device.tree(), device.screenshot(), device.tap(Point(1, 1))):
+    for order in (device.view.tree(), device.view.screenshot(), device.view.tap(Point(1, 1))):
         with pytest.raises(DeviceFailure) as raised:
             await order
         assert raised.value.category in (Category.SESSION_LOST, Category.NETWORK_ERROR)
@@ -193,11 +193,11 @@ async def test_a_hub_that_is_killed_is_noticed_and_closing_never_fails(own_appiu
 
 async def test_a_browser_that_is_killed_is_a_lost_session(own_chromedriver: Hub, web_shop: str) -> None:
     device = await open_device(browser_target(own_chromedriver), BROWSER, Build(static_url=web_shop))
-    await device.launch()
+    await device.app.launch()
     process = device.driver.capabilities["goog:processID"]  # type: ignore[attr-defined]
     os.kill(process, signal.SIGKILL)
     with fails(Category.SESSION_LOST):
-        await device.tree()
+        await device.view.tree()
     await device.close()
 
 
@@ -219,8 +219,8 @@ async def test_two_browsers_know_nothing_of_each_other(chromedriver: Hub, web_sh
     target, build = browser_target(chromedriver), Build(static_url=web_shop)
     first, second = await asyncio.gather(open_device(target, BROWSER, build), open_device(target, BROWSER, build))
     try:
-        await asyncio.gather(first.launch(), second.launch())
-        await first.type("ada@example.com", await seen(first, "Email", Role.FIELD))
+        await asyncio.gather(first.app.launch(), second.app.launch())
+        await first.view.type("ada@example.com", await seen(first, "Email", Role.FIELD))
         assert (await seen(second, "Email", Role.FIELD)).text == ""
     finally:
         await asyncio.gather(first.close(), second.close())

@@ -1,6 +1,7 @@
 """A scripted device, and a store for evidence, for tests that do not need the simulated device."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Self
 
 from mobiletest_automation.devices.port import (
     LAUNCH,
@@ -32,10 +33,24 @@ def button(text: str, **fields: object) -> Element:
     return Element(role=Role.BUTTON, text=text, **fields)  # type: ignore[arg-type]
 
 
+class FakeRecorder:
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+
+    async def start(self) -> None:
+        self._note("start recording")
+
+    async def add_frame(self) -> None: ...
+
+    async def stop(self) -> Recording | None:
+        self._note("stop recording")
+        return Recording(b"video", "video/mp4")
+
+
 class FakeDevice:
     """Shows `show`, perhaps depending on its time, records its calls, and fails those named in `failing`.
 
-    `logged` is what the device logs next.
+    `logged` is what the device logs next. It is its own view, and its own app.
     """
 
     def __init__(self, show: Callable[[float], Element] | Element | None = None) -> None:
@@ -48,11 +63,20 @@ class FakeDevice:
         self.done: list[str] = []
         self.logged = ""
         self.closed = 0
+        self.recorder = FakeRecorder(self._note)
+
+    @property
+    def view(self) -> Self:
+        return self
+
+    @property
+    def app(self) -> Self:
+        return self
 
     def unsupported(self, command: BaseCommand) -> str:
         return self.refused.get(type(command), "")
 
-    async def begin_step(self, title: str) -> None:
+    async def begin_step(self) -> None:
         await self.timer.sleep(0)
 
     async def install(self, build: Build) -> None:
@@ -98,11 +122,8 @@ class FakeDevice:
         said, self.logged = self.logged, ""
         return said
 
-    async def tap(self, target: Target) -> None:
-        self._note(f"tap {_named(target)}")
-
-    async def double_tap(self, target: Target) -> None:
-        self._note(f"double_tap {_named(target)}")
+    async def tap(self, target: Target, *, times: int = 1) -> None:
+        self._note(f"{'tap' if times == 1 else 'double_tap'} {_named(target)}")
 
     async def long_press(self, target: Target, seconds: float = 1.0) -> None:
         self._note(f"long_press {_named(target)} {seconds:g}")
@@ -128,9 +149,6 @@ class FakeDevice:
     async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None:
         self._note(f"open {url}" + ("" if target is LinkTarget.ANY else f" in {target}"))
 
-    async def open_browser(self, url: str) -> None:
-        self._note(f"browse {url}")
-
     async def is_mode_on(self, mode: Mode) -> bool:
         return self.modes.get(mode, False)
 
@@ -146,13 +164,6 @@ class FakeDevice:
 
     async def set_orientation(self, orientation: Orientation) -> None:
         self._note(f"orientation {orientation}")
-
-    async def start_recording(self) -> None:
-        self._note("start recording")
-
-    async def stop_recording(self) -> Recording | None:
-        self._note("stop recording")
-        return Recording(b"video", "video/mp4")
 
     async def close(self) -> None:
         self.closed += 1

@@ -20,26 +20,26 @@ LEG_STEPS = 50
 
 
 async def perform_on_app(context: CommandContext, command: AppOrDevice) -> StepOutcome:
-    device = context.device
+    app = context.device.app
     match command:
         case app_commands.LaunchApp():
             await _launch(context, command)
         case app_commands.StopApp(app_id):
-            await device.stop(context.other_app(app_id))
+            await app.stop(context.other_app(app_id))
         case app_commands.KillApp(app_id):
-            await device.kill(context.other_app(app_id))
+            await app.kill(context.other_app(app_id))
         case app_commands.ClearState(app_id):
-            await device.clear_state(context.other_app(app_id))
+            await app.clear_state(context.other_app(app_id))
         case app_commands.ClearKeychain():
-            await device.clear_keychain()
+            await app.clear_keychain()
         case app_commands.SetPermissions(app_id, permissions):
-            await device.set_permissions(context.other_app(app_id), dict(permissions))
+            await app.set_permissions(context.other_app(app_id), dict(permissions))
         case app_commands.OpenLink():
-            await device.open_link(command.link, _link_target(command))
+            await app.open_link(command.link, _link_target(command))
         case app_commands.OpenBrowser(link):
-            await device.open_browser(link)
+            await app.open_link(link, LinkTarget.BROWSER)
         case device_commands.SetMode(mode, on):
-            await device.set_mode(mode, on=not await device.is_mode_on(mode) if on is None else on)
+            await app.set_mode(mode, on=not await app.is_mode_on(mode) if on is None else on)
         case device_commands.AssertMode(mode, on):
             await _check_mode(context, mode, on)
         case device_commands.AddMedia(files):
@@ -47,9 +47,9 @@ async def perform_on_app(context: CommandContext, command: AppOrDevice) -> StepO
         case device_commands.Travel():
             await _travel(context, command)
         case device_commands.SetLocation(latitude, longitude):
-            await device.set_location(latitude, longitude)
+            await app.set_location(latitude, longitude)
         case device_commands.SetOrientation(orientation):
-            await device.set_orientation(orientation)
+            await app.set_orientation(orientation)
         case _:
             assert_never(command)
     return command_outcome(command)
@@ -63,7 +63,7 @@ def preview_on_app(command: AppOrDevice) -> Grounding:
 
 async def _launch(context: CommandContext, command: app_commands.LaunchApp) -> None:
     if command.clear_keychain:
-        await context.device.clear_keychain()
+        await context.device.app.clear_keychain()
     options = LaunchOptions(
         app_id=context.other_app(command.app_id),
         clear_state=command.clear_state,
@@ -73,11 +73,11 @@ async def _launch(context: CommandContext, command: app_commands.LaunchApp) -> N
         arguments=dict(command.arguments),
     )
     context.watcher.in_motion = False
-    await context.device.launch(options)
+    await context.device.app.launch(options)
 
 
 async def _check_mode(context: CommandContext, mode: device_commands.Mode, on: bool) -> None:
-    if await context.device.is_mode_on(mode) != on:
+    if await context.device.app.is_mode_on(mode) != on:
         raise StepFailed(Category.ASSERTION_FAILED, f"{mode.words} is {'off' if on else 'on'}")
 
 
@@ -85,20 +85,20 @@ async def _add_media(context: CommandContext, files: Sequence[str]) -> None:
     for path in files:
         if path not in context.files:
             raise StepFailed(Category.SCRIPT_ERROR, missing_file(path))
-        await context.device.add_media(PurePosixPath(path).name, await context.files.read(path))
+        await context.device.app.add_media(PurePosixPath(path).name, await context.files.read(path))
 
 
 async def _travel(context: CommandContext, command: device_commands.Travel) -> None:
     """The first point, then up to LEG_STEPS points on the way to each of the others, at most one each second."""
     device = context.device
-    await device.set_location(command.points[0].latitude, command.points[0].longitude)
+    await device.app.set_location(command.points[0].latitude, command.points[0].longitude)
     arrival = device.timer.now()
     for (start, end), seconds in zip(pairwise(command.points), command.leg_seconds(), strict=True):
         steps = max(1, min(LEG_STEPS, round(seconds)))
         for step in range(1, steps + 1):
             await device.timer.sleep(max(0.0, arrival + seconds * step / steps - device.timer.now()))
             point = start.between(end, step / steps)
-            await device.set_location(point.latitude, point.longitude)
+            await device.app.set_location(point.latitude, point.longitude)
         arrival += seconds
 
 

@@ -69,11 +69,11 @@ def preview_capture(command: CaptureCommand | AiCommand, outline: Outline) -> Gr
 
 async def _take_picture(context: CommandContext, crop_on: Selector | None) -> _Picture:
     if crop_on is None:
-        screenshot = await context.device.screenshot()
+        screenshot = await context.device.view.screenshot()
         return _Picture(screenshot, screenshot)
     element = (await context.find(crop_on)).element
-    screenshot = await context.device.screenshot()
-    screen = await context.device.screen_bounds()
+    screenshot = await context.device.view.screenshot()
+    screen = await context.device.view.screen_bounds()
     with _reading_screenshots():
         cropped = await asyncio.to_thread(crop_screenshot, screenshot, screen, element.bounds)
     if cropped is None:

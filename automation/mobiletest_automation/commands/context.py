@@ -102,7 +102,7 @@ class ScreenRecordings:
         if self.name is not None:
             what = f'the recording "{self.name}" has not ended: use stopRecording before another one'
             raise StepFailed(Category.SCRIPT_ERROR, what)
-        await self._device.start_recording()
+        await self._device.recorder.start()
         self.name = name
 
     async def stop(self) -> Recording | None:
@@ -111,7 +111,7 @@ class ScreenRecordings:
             return None
         self.name = None
         try:
-            return await self._device.stop_recording()
+            return await self._device.recorder.stop()
         except DeviceFailure:
             return None
 

@@ -26,7 +26,7 @@ async def perform_text(context: CommandContext, command: commands.TextCommand) -
         case commands.EraseText(0):
             pass
         case commands.EraseText(characters):
-            await device.clear(characters=characters)
+            await device.view.clear(characters=characters)
         case commands.SetClipboard(text):
             context.variables.copied = text
         case commands.CopyTextFrom():
@@ -34,12 +34,12 @@ async def perform_text(context: CommandContext, command: commands.TextCommand) -
         case commands.PasteText():
             return await _paste_text(context, command)
         case commands.PressKey("back") | commands.Back():
-            await device.back()
+            await device.view.back()
         case commands.PressKey(key):
-            await device.press_key(key)
+            await device.view.press_key(key)
         case commands.HideKeyboard():
             context.watcher.in_motion = True
-            await device.hide_keyboard()
+            await device.view.hide_keyboard()
         case _:
             assert_never(command)
     return command_outcome(command)

@@ -72,7 +72,7 @@ async def _tap_target(
     point = command.point
     if element is not None:
         return element if point is None else point_of(element, point)
-    screen = await context.device.screen_bounds()
+    screen = await context.device.view.screen_bounds()
     return screen.center if point is None else point_at(point, screen)
 
 
@@ -82,11 +82,11 @@ async def _tap(context: CommandContext, command: commands.TapCommand, target: El
             await context.device.timer.sleep(command.pause_seconds)
         match command:
             case commands.TapOn():
-                await context.device.tap(target)
+                await context.device.view.tap(target)
             case commands.DoubleTapOn():
-                await context.device.double_tap(target)
+                await context.device.view.tap(target, times=2)
             case commands.LongPressOn():
-                await context.device.long_press(target, LONG_PRESS_SECONDS)
+                await context.device.view.long_press(target, LONG_PRESS_SECONDS)
 
 
 async def _retry_unchanged(
@@ -107,7 +107,7 @@ async def _swipe(context: CommandContext, command: commands.Swipe) -> StepOutcom
         start = point_of(matched.element, command.source_point) if matched is not None else None
         await swipe(device, watcher, command.direction, start=start, seconds=command.seconds)
     elif command.start is not None and command.end is not None:
-        screen = await device.screen_bounds()
+        screen = await device.view.screen_bounds()
         start, end = point_at(command.start, screen), point_at(command.end, screen)
         await swipe_between(device, watcher, start, end, command.seconds)
     if command.settle_seconds:

@@ -32,7 +32,7 @@ async def swipe(
     device: Device, watcher: Watcher, direction: str, *, start: Point | None = None, seconds: float = 0.4
 ) -> None:
     """Move the finger in a direction, across the screen or from a point."""
-    screen = await device.screen_bounds()
+    screen = await device.view.screen_bounds()
     if start is None:
         ios_up = direction == "up" and device.info.flow_platform == "ios"
         begin, end = (screen.at(*point) for point in (_IOS_UP if ios_up else _SWIPE_PATHS[direction]))
@@ -44,7 +44,7 @@ async def swipe(
 async def swipe_between(device: Device, watcher: Watcher, start: Point, end: Point, seconds: float) -> None:
     """Move the finger from one point to another."""
     watcher.in_motion = True
-    await device.swipe(start, end, seconds)
+    await device.view.swipe(start, end, seconds)
 
 
 def _end(direction: str, start: Point, screen: Bounds) -> Point:
@@ -84,7 +84,7 @@ def point_at(position: Position, screen: Bounds) -> Point:
 
 async def scroll(device: Device, watcher: Watcher, direction: str, seconds: float = 0.4) -> None:
     """Reveal what is further in a direction, by a swipe from the middle of the screen."""
-    middle = (await device.screen_bounds()).center
+    middle = (await device.view.screen_bounds()).center
     await swipe(device, watcher, _FINGER_DIRECTION[direction], start=middle, seconds=seconds)
 
 

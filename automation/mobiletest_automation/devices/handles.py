@@ -38,7 +38,7 @@ DeviceHandle: TypeAlias = SimulatedHandle | SessionHandle
 def handle_of(device: Device) -> DeviceHandle:
     match device:
         case SimulatedDevice():
-            return SimulatedHandle(device.info, device.pace)
+            return SimulatedHandle(device.info, device.app.pace)
         case WebDriverDevice():
             session, app = device.driver, device.app_location
             return SessionHandle(device.info, device.target, session.id, session.capabilities, app)
@@ -63,8 +63,8 @@ async def note_change(device: Device, change: DeviceChange) -> None:
     Raises:
         DeviceFailure: the note cannot be stored, so the change must not be made.
     """
-    if isinstance(device, WebDriverDevice):
-        await device.note_change(change)
+    if isinstance(device, WebDriverDevice) and device.cleaner is not None:
+        await device.cleaner.note(change)
 
 
 async def detach(device: Device) -> None:

@@ -96,6 +96,9 @@ class Seed:
     attempt: int
 
 
+# Why a device cannot carry out a command; "" if it can, or if only trying shows it.
+Unsupported: TypeAlias = Callable[[BaseCommand], str]
+
 # Called with a session as soon as it is open, before it is used; an exception ends the attempt.
 OnSession: TypeAlias = Callable[[Session], Awaitable[None]]
 
@@ -160,27 +163,61 @@ class Timer(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
-class Device(Protocol):
-    """One device with one session.
+class View(Protocol):
+    """What is read and acted in: the screen, or the page of a browser.
 
     Without a target, methods act on the focused element. They return when the device has accepted the command, not when
     the screen has settled: a caller that needs its effect waits for it.
 
     Raises:
-        DeviceFailure: by every method but `close`.
+        DeviceFailure: by every method.
     """
 
-    @property
-    def info(self) -> DeviceInfo: ...
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
+        """The elements on the screen. The root's bounds are the screen's (app_crash if the app has crashed).
 
-    @property
-    def timer(self) -> Timer: ...
+        In a browser each element has those of the CSS selectors `css` that it matches (script_error for an invalid
+        one); elsewhere none.
+        """
 
-    async def begin_step(self, title: str) -> None:
-        """Mark the beginning of a step in the device's log. A simulated device spends its configured real time here."""
+    async def screen_bounds(self) -> Bounds:
+        """The screen in the pixels of `tree`, without reading what is on it."""
 
-    def unsupported(self, command: BaseCommand) -> str:
-        """Why this device cannot carry out the command, as far as that is known without trying; "" if it can."""
+    async def source(self) -> PageSource:
+        """The driver's own description of the screen, for people."""
+
+    async def screenshot(self) -> bytes:
+        """A PNG of the screen."""
+
+    async def tap(self, target: Element | Point, *, times: int = 1) -> None: ...
+
+    async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None: ...
+
+    async def type(self, text: str, target: Element | None = None) -> None:
+        """Append to the text of a field."""
+
+    async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
+        """Remove the last `characters` of a field's text, or all of it."""
+
+    async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None: ...
+
+    async def back(self) -> None: ...
+
+    async def press_key(self, key: str) -> None:
+        """Press a key by its lower-case name: enter, home, tab, delete, ... (script_error for an unknown one)."""
+
+    async def hide_keyboard(self) -> None:
+        """script_error if the keyboard is still shown afterwards."""
+
+
+class AppControl(Protocol):
+    """Control of the app under test, other apps and the settings of the device.
+
+    `app_id` is None for the app under test.
+
+    Raises:
+        DeviceFailure: by every method.
+    """
 
     async def install(self, build: Build) -> None:
         """Install the build, or replace an installed one (app_install_failed, artifact_invalid)."""
@@ -202,51 +239,7 @@ class Device(Protocol):
     async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
         """Change these permissions of the app, and no others."""
 
-    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
-        """The elements on the screen. The root's bounds are the screen's (app_crash if the app has crashed).
-
-        In a browser each element has those of the CSS selectors `css` that it matches (script_error for an invalid
-        one); elsewhere none.
-        """
-
-    async def screen_bounds(self) -> Bounds:
-        """The screen in the pixels of `tree`, without reading what is on it."""
-
-    async def source(self) -> PageSource:
-        """The driver's own description of the screen, for people."""
-
-    async def screenshot(self) -> bytes:
-        """A PNG of the screen."""
-
-    async def log(self) -> str:
-        """The device's log since the last call; empty if the device has no log."""
-
-    async def tap(self, target: Element | Point) -> None: ...
-
-    async def double_tap(self, target: Element | Point) -> None: ...
-
-    async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None: ...
-
-    async def type(self, text: str, target: Element | None = None) -> None:
-        """Append to the text of a field."""
-
-    async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
-        """Remove the last `characters` of a field's text, or all of it."""
-
-    async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None: ...
-
-    async def back(self) -> None: ...
-
-    async def press_key(self, key: str) -> None:
-        """Press a key by its lower-case name: enter, home, tab, delete, ... (script_error for an unknown one)."""
-
-    async def hide_keyboard(self) -> None:
-        """script_error if the keyboard is still shown afterwards."""
-
     async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None: ...
-
-    async def open_browser(self, url: str) -> None:
-        """Open a web page in the browser of the device."""
 
     async def is_mode_on(self, mode: Mode) -> bool: ...
 
@@ -259,11 +252,54 @@ class Device(Protocol):
 
     async def set_orientation(self, orientation: Orientation) -> None: ...
 
-    async def start_recording(self) -> None:
-        """Begin to record the screen, bounded in time and size; an earlier recording is forgotten."""
 
-    async def stop_recording(self) -> Recording | None:
+class Recorder(Protocol):
+    """Records the screen, bounded in time and size.
+
+    Raises:
+        DeviceFailure: by `start` and `stop`.
+    """
+
+    async def start(self) -> None:
+        """Begin to record; an earlier recording is forgotten."""
+
+    async def add_frame(self) -> None:
+        """Take a picture, where a recording consists of pictures."""
+
+    async def stop(self) -> Recording | None:
         """What was recorded; None if nothing was."""
+
+
+class Device(Protocol):
+    """One device with one session."""
+
+    @property
+    def info(self) -> DeviceInfo: ...
+
+    @property
+    def timer(self) -> Timer: ...
+
+    @property
+    def view(self) -> View: ...
+
+    @property
+    def app(self) -> AppControl: ...
+
+    @property
+    def recorder(self) -> Recorder: ...
+
+    @property
+    def unsupported(self) -> Unsupported: ...
+
+    async def begin_step(self) -> None:
+        """Add a frame to a recording. A simulated device spends its configured real time here."""
+
+    async def log(self) -> str:
+        """The device's log since the last call; empty if the device has no log.
+
+        Raises:
+            DeviceFailure: the device cannot be asked.
+        """
 
     async def close(self) -> None:
         """End the session in any state. Idempotent; never raises."""
@@ -320,12 +356,12 @@ class VirtualTimer:
 
     def __init__(self, scale: float = 0.0) -> None:
         self._now = 0.0
-        self._scale = scale
+        self.scale = scale
 
     def now(self) -> float:
         return self._now
 
     async def sleep(self, seconds: float) -> None:
         """Yields to other tasks at least once, so that waiting on a virtual clock can be cancelled."""
-        await asyncio.sleep(seconds * self._scale)
+        await asyncio.sleep(seconds * self.scale)
         self._now += max(seconds, 0.0)

@@ -29,7 +29,7 @@ class FrameRecorder:
         await self.add_frame()
 
     async def add_frame(self) -> None:
-        """Nothing if no recording has been started. A picture that cannot be taken is left out."""
+        """Does nothing if no recording has been started. A picture that cannot be taken is left out."""
         if self._frames is None or len(self._frames) >= FRAMES_LIMIT:
             return
         with suppress(DeviceFailure, UnreadablePicture):

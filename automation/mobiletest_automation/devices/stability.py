@@ -68,7 +68,7 @@ ScreenSample = bytes | ScreenState | None
 async def _sample(device: Device, watcher: Watcher) -> ScreenSample:
     """A screenshot of a real device, the state of a simulated one; None while it shows a progress indicator."""
     if not device.info.simulated:
-        return await device.screenshot()
+        return await device.view.screenshot()
     outline = await watcher.look()
     in_progress = any(each.role is Role.PROGRESS for each in outline.visible)
     return None if in_progress else screen_state(outline)

@@ -29,7 +29,7 @@ class Watcher:
         self.in_motion = False
 
     async def look(self) -> Outline:
-        self.seen = Outline(await self._device.tree(self._css))
+        self.seen = Outline(await self._device.view.tree(self._css))
         return self.seen
 
     @contextmanager

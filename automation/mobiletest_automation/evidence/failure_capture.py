@@ -67,8 +67,8 @@ class FailureCapture:
         store_screenshot = partial(recorder.store_screenshot, index)
         until = _time() + LATE_SECONDS if late else min(_time() + self._capture_seconds, self._run_ends)
         missing: list[str] = []
-        screenshot = await self._capture("screenshot", device.screenshot, store_screenshot, until, missing)
-        tree = await self._capture("UI tree", device.source, store_tree, until, missing)
+        screenshot = await self._capture("screenshot", device.view.screenshot, store_screenshot, until, missing)
+        tree = await self._capture("UI tree", device.view.source, store_tree, until, missing)
         area = await self._locate(element, device, until) if element is not None and screenshot else None
         return CapturedScreen(screenshot, tree, tuple(missing), area)
 
@@ -88,7 +88,7 @@ class FailureCapture:
         """Where the element is on the screenshot; None if it is not on the screen, or if the device does not say."""
         try:
             async with asyncio.timeout_at(until):
-                screen = await device.screen_bounds()
+                screen = await device.view.screen_bounds()
         except (TimeoutError, DeviceFailure):
             return None
         except Exception as error:

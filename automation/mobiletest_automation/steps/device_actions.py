@@ -67,17 +67,17 @@ class DeviceActions:
         device, value = self._device, intent.value
         match intent.action, element:
             case Action.TAP, Element():
-                await device.tap(element)
+                await device.view.tap(element)
             case Action.DOUBLE_TAP, Element():
-                await device.double_tap(element)
+                await device.view.tap(element, times=2)
             case Action.LONG_PRESS, Element():
-                await device.long_press(element, intent.seconds or LONG_PRESS_SECONDS)
+                await device.view.long_press(element, intent.seconds or LONG_PRESS_SECONDS)
             case Action.TYPE, _:
                 if intent.replaces:
-                    await device.clear(element)
+                    await device.view.clear(element)
                 await self._keyboard.type(value or "", element)
             case Action.CLEAR, _:
-                await device.clear(element)
+                await device.view.clear(element)
             case Action.SWIPE, _:
                 middle = element.bounds.center if element is not None else None
                 await swipe(device, self._watcher, value or "up", start=middle)
@@ -91,13 +91,13 @@ class DeviceActions:
         device = self._device
         match intent.action:
             case Action.TAP:
-                await device.tap(point)
+                await device.view.tap(point)
             case Action.DOUBLE_TAP:
-                await device.double_tap(point)
+                await device.view.tap(point, times=2)
             case Action.LONG_PRESS:
-                await device.long_press(point, LONG_PRESS_SECONDS)
+                await device.view.long_press(point, LONG_PRESS_SECONDS)
             case Action.TYPE | Action.CLEAR:
-                await device.tap(point)
+                await device.view.tap(point)
                 await self.act(intent, None)
             case Action.SWIPE:
                 await swipe(device, self._watcher, intent.value or "up", start=point)
@@ -108,19 +108,19 @@ class DeviceActions:
         device, value = self._device, intent.value or ""
         match intent.action:
             case Action.BACK:
-                await device.back()
+                await device.view.back()
             case Action.PRESS_KEY:
-                await device.press_key(value)
+                await device.view.press_key(value)
             case Action.HIDE_KEYBOARD:
                 self._watcher.in_motion = True
-                await device.hide_keyboard()
+                await device.view.hide_keyboard()
             case Action.OPEN_LINK:
-                await device.open_link(value)
+                await device.app.open_link(value)
             case Action.LAUNCH_APP:
                 self._watcher.in_motion = False
-                await device.launch(LaunchOptions(app_id=self._app_id(value)))
+                await device.app.launch(LaunchOptions(app_id=self._app_id(value)))
             case Action.STOP_APP:
-                await device.stop(self._app_id(value))
+                await device.app.stop(self._app_id(value))
             case _:
                 raise StepFailed(Category.SCRIPT_ERROR, f'"{intent.action}" is not supported on this device')
 

@@ -258,12 +258,12 @@ class HumanHelp:
         """Bounded, because an answer may come meanwhile."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._keepalive_seconds):
-                await self._device.tree()
+                await self._device.view.tree()
 
     async def _take_screenshot(self, index: int, number: int) -> str:
         try:
             async with asyncio.timeout(SCREENSHOT_SECONDS):
-                content = await self._device.screenshot()
+                content = await self._device.view.screenshot()
                 return await self._recorder.store_screenshot(index, content, f"question-{number + 1}")
         except (DeviceFailure, TimeoutError):
             return ""

@@ -125,7 +125,7 @@ class StepRunner:
             if isinstance(command, RunScript) and not await self._commands.condition_holds(command.when):
                 await self._recorder.skip_step(index, CONDITION_FALSE)
                 return
-            await self._device.begin_step(self._recorder.steps[index].text)
+            await self._device.begin_step()
             outcome = await self._run_with_help(index, step, command)
         await self._transcripts.store(index)
         if outcome is None:

@@ -25,7 +25,7 @@ class ScreenReader:
     async def settled(self) -> ScreenView:
         """The screen once two readings in a row are the same, or SETTLE_SECONDS have passed."""
         await self._watcher.until(_Settled(), SETTLE_SECONDS)
-        return ScreenView(self.last, await self._device.screenshot() if self._pictures else None)
+        return ScreenView(self.last, await self._device.view.screenshot() if self._pictures else None)
 
     @property
     def last(self) -> Element:

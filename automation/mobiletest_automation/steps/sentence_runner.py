@@ -82,7 +82,7 @@ class SentenceRunner:
             return await self._run_and_reflect(sentence)
 
     async def _take_screenshot(self, intent: Intent) -> StepOutcome:
-        picture = await self._device.screenshot()
+        picture = await self._device.view.screenshot()
         return StepOutcome(
             action=Action.SCREENSHOT, resolution=Resolution.RULE, screenshot=picture, screenshot_name=intent.value
         )

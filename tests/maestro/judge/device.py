@@ -2,9 +2,9 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from PIL import Image, ImageDraw
 
@@ -32,8 +32,25 @@ _LONG_PRESS_MILLISECONDS = 500
 _MODES: Mapping[Mode, str] = {Mode.AIRPLANE: "airplane mode", Mode.DARK: "dark mode"}
 
 
+class _Recorder:
+    def __init__(self, record: Callable[..., None]) -> None:
+        self._record = record
+
+    async def start(self) -> None:
+        self._record("start recording")
+
+    async def add_frame(self) -> None: ...
+
+    async def stop(self) -> Recording | None:
+        self._record("stop recording")
+        return Recording(b"video", "video/mp4")
+
+
 class RecordingDevice:
-    """Touches go through the view of real phones, so what is recorded is what a phone would be sent."""
+    """Touches go through the view of real phones, so what is recorded is what a phone would be sent.
+
+    It is its own view, and its own app.
+    """
 
     def __init__(self, flow: JudgedFlow, app_id: str) -> None:
         self.info = DeviceInfo("judge", "android", simulated=False, udid="judge")
@@ -48,12 +65,21 @@ class RecordingDevice:
         self._modes: dict[Mode, bool] = {}
         hub = FakeHub({"GET /source": lambda _: self._read(), "POST /actions": self._touch})
         driver = fake_driver(hub)
-        self._view = NativeView(driver, cast("PhoneCommands", _Android))
+        self._native = NativeView(driver, cast("PhoneCommands", _Android))
+        self.recorder = _Recorder(self._record)
+
+    @property
+    def view(self) -> Self:
+        return self
+
+    @property
+    def app(self) -> Self:
+        return self
 
     def unsupported(self, command: BaseCommand) -> str:
         return ""
 
-    async def begin_step(self, title: str) -> None:
+    async def begin_step(self) -> None:
         await self.timer.sleep(0)
 
     async def install(self, build: Build) -> None: ...
@@ -85,7 +111,7 @@ class RecordingDevice:
         self._record("permissions", app_id or self._app_id, dict(permissions))
 
     async def tree(self, css: frozenset[str] = frozenset()) -> Element:
-        return await self._view.tree(css)
+        return await self._native.tree(css)
 
     async def screen_bounds(self) -> Bounds:
         return read_source(self._screens[self._shown]).bounds
@@ -107,14 +133,11 @@ class RecordingDevice:
     async def log(self) -> str:
         return ""
 
-    async def tap(self, target: Element | Point) -> None:
-        await self._view.tap(target)
-
-    async def double_tap(self, target: Element | Point) -> None:
-        await self._view.tap(target, times=2)
+    async def tap(self, target: Element | Point, *, times: int = 1) -> None:
+        await self._native.tap(target, times=times)
 
     async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None:
-        await self._view.long_press(target, seconds)
+        await self._native.long_press(target, seconds)
 
     async def type(self, text: str, target: Element | None = None) -> None:
         self._advance("type", text)
@@ -140,9 +163,6 @@ class RecordingDevice:
     async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None:
         self._advance("link", url, target is LinkTarget.OWN_APP, target is LinkTarget.BROWSER)
 
-    async def open_browser(self, url: str) -> None:
-        self._record("browser", url)
-
     async def is_mode_on(self, mode: Mode) -> bool:
         return self._modes.get(mode, False)
 
@@ -158,13 +178,6 @@ class RecordingDevice:
 
     async def set_orientation(self, orientation: Orientation) -> None:
         self._record("orientation", orientation.upper())
-
-    async def start_recording(self) -> None:
-        self._record("start recording")
-
-    async def stop_recording(self) -> Recording | None:
-        self._record("stop recording")
-        return Recording(b"video", "video/mp4")
 
     async def close(self) -> None: ...
 

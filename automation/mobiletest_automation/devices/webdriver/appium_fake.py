@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from mobiletest_automation.devices.port import (
+    LAUNCH,
     NO_FOCUS,
     Build,
     DeviceFailure,
@@ -12,6 +13,7 @@ from mobiletest_automation.devices.port import (
     script_error,
 )
 from mobiletest_automation.devices.webdriver import actions
+from mobiletest_automation.devices.webdriver.device import DriverView
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.native_view import read_tree
 from mobiletest_automation.flows.device_commands import Mode, Orientation
@@ -22,24 +24,22 @@ from mobiletest_automation.screen.elements import Bounds, Element, Point, walk
 class FakeApp:
     """The app is loaded with the session; it cannot be started or stopped."""
 
-    log_type = "actions"
-
     def __init__(self, driver: DriverSession) -> None:
         self._driver = driver
 
     async def install(self, build: Build) -> None:
         return None
 
-    async def launch(self, options: LaunchOptions) -> None:
+    async def launch(self, options: LaunchOptions = LAUNCH) -> None:
         return None
 
-    async def stop(self, app_id: str | None) -> None:
+    async def stop(self, app_id: str | None = None) -> None:
         return None
 
-    async def kill(self, app_id: str | None) -> None:
+    async def kill(self, app_id: str | None = None) -> None:
         return None
 
-    async def clear_state(self, app_id: str | None) -> None:
+    async def clear_state(self, app_id: str | None = None) -> None:
         return None
 
     async def clear_keychain(self) -> None:
@@ -48,11 +48,8 @@ class FakeApp:
     async def set_permissions(self, app_id: str | None, permissions: Mapping[str, str]) -> None:
         raise script_error("the fake driver has no permissions")
 
-    async def open_link(self, url: str, target: LinkTarget) -> None:
+    async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None:
         raise script_error("the fake driver cannot open links")
-
-    async def open_browser(self, url: str) -> None:
-        raise script_error("the fake driver has no browser")
 
     async def is_mode_on(self, mode: Mode) -> bool:
         raise script_error(f"the fake driver has no {mode.words}")
@@ -69,24 +66,21 @@ class FakeApp:
     async def set_orientation(self, orientation: Orientation) -> None:
         await self._driver.set_orientation("landscape" if orientation.startswith("landscape") else "portrait")
 
-    async def check(self) -> None:
-        return None
 
-
-class FakeView:
+class FakeView(DriverView):
     """Acts on elements by the driver's own ids, found by their attributes: its pointer actions have no effect."""
 
     def __init__(self, driver: DriverSession) -> None:
-        self._driver = driver
+        super().__init__(driver)
         self._tree: Element | None = None
         self._focus = ""
 
-    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
+    async def _read_tree(self, css: frozenset[str]) -> Element:
         self._tree = read_tree(await self._driver.source())
         return self._tree
 
-    async def screen_bounds(self) -> Bounds:
-        return (await self.tree()).bounds
+    async def _measure_screen(self) -> Bounds:
+        return (await self._read_tree(frozenset())).bounds
 
     async def source(self) -> PageSource:
         return PageSource(await self._driver.source())
@@ -100,14 +94,14 @@ class FakeView:
             await self._driver.click(element_id)
         self._focus = element_id
 
-    async def long_press(self, target: Element | Point, seconds: float) -> None:
+    async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None:
         point = target if isinstance(target, Point) else target.bounds.center
         await self._driver.perform(actions.long_press(point, seconds), lasting=seconds)
 
-    async def type(self, text: str, target: Element | None) -> None:
+    async def type(self, text: str, target: Element | None = None) -> None:
         await self._driver.send_keys(await self._focused(target), text)
 
-    async def clear(self, target: Element | None, characters: int | None) -> None:
+    async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         element_id = await self._focused(target)
         if characters is None:
             await self._driver.clear(element_id)

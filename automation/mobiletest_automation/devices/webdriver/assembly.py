@@ -9,12 +9,14 @@ from mobiletest_automation.devices.port import (
     DeviceInfo,
     NoteChange,
     UncleanDevices,
+    View,
     note_nothing,
 )
+from mobiletest_automation.devices.recording import FrameRecorder
 from mobiletest_automation.devices.webdriver.android import AndroidCommands
 from mobiletest_automation.devices.webdriver.appium_fake import FakeApp, FakeView
 from mobiletest_automation.devices.webdriver.browser_app import BrowserApp
-from mobiletest_automation.devices.webdriver.device import View, WebDriverDevice
+from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.device_cleaner import DeviceCleaner
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import (
@@ -31,7 +33,7 @@ from mobiletest_automation.devices.webdriver.unsupported import (
     unsupported_on_android,
     unsupported_on_ios,
 )
-from mobiletest_automation.devices.webdriver.video import ANDROID_VIDEO, IOS_VIDEO
+from mobiletest_automation.devices.webdriver.video import ANDROID_VIDEO, IOS_VIDEO, VideoRecorder
 from mobiletest_automation.devices.webdriver.web_view import WebView
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.unclean_devices import UncleanDevice
@@ -57,16 +59,25 @@ def assemble_device(
     automation = text_capability(got, "automationName").lower()
     if not automation:
         return WebDriverDevice(
-            info,
-            driver,
-            BrowserApp(driver, build, target.addresses),
-            WebView(driver),
+            info=info,
             target=target,
+            driver=driver,
+            app=BrowserApp(driver, build, target.addresses),
+            view=WebView(driver),
+            recorder=FrameRecorder(driver.screenshot),
             unsupported=unsupported_in_browser,
+            log_type="browser",
         )
     if automation == "fake":
         return WebDriverDevice(
-            info, driver, FakeApp(driver), FakeView(driver), target=target, unsupported=unsupported_by_fake_driver
+            info=info,
+            target=target,
+            driver=driver,
+            app=FakeApp(driver),
+            view=FakeView(driver),
+            recorder=FrameRecorder(driver.screenshot),
+            unsupported=unsupported_by_fake_driver,
+            log_type="actions",
         )
     phone = phone_commands(driver, info.platform)
     info = replace(info, udid=_udid(driver))
@@ -77,16 +88,28 @@ def assemble_device(
     cleaner = None
     if unclean is not None:
         cleaner = _cleaner(phone, driver, target, info, unclean, org_id=build.org_id, installs=installs)
-    in_browser = bool(text_capability(got, "browserName"))
-    view: View = WebView(driver, by_element=True) if in_browser else NativeView(driver, phone)
     noting = note or (cleaner.note if cleaner is not None else note_nothing)
     control = PhoneApp(driver, phone, target, app_id=app_id, app=app, named=named, note=noting)
+    view: View
+    if text_capability(got, "browserName"):
+        view = WebView(driver, control.check, by_element=True)
+    else:
+        view = NativeView(driver, phone, control.check)
     unsupported = (
         unsupported_on_android if info.platform != "ios" else unsupported_on_ios(info.udid, shared=not target.dedicated)
     )
     video = IOS_VIDEO if info.platform == "ios" else ANDROID_VIDEO
     return WebDriverDevice(
-        info, driver, control, view, cleaner, target=target, unsupported=unsupported, app_location=app, video=video
+        info=info,
+        target=target,
+        driver=driver,
+        app=control,
+        view=view,
+        recorder=VideoRecorder(driver, video),
+        unsupported=unsupported,
+        log_type=phone.log_type,
+        app_location=app,
+        cleaner=cleaner,
     )
 
 

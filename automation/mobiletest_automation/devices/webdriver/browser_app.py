@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mobiletest_automation.devices.port import (
+    LAUNCH,
     Build,
     DeviceFailure,
     LaunchOptions,
@@ -58,8 +59,6 @@ _SCREENS = {
 class BrowserApp:
     """For chromedriver; uses the DevTools protocol where WebDriver has no command."""
 
-    log_type = "browser"
-
     def __init__(self, driver: DriverSession, build: Build, addresses: AddressPolicy = PUBLIC_ONLY) -> None:
         self._driver = driver
         self._addresses = addresses
@@ -69,7 +68,7 @@ class BrowserApp:
     async def install(self, build: Build) -> None:
         self._build = build
 
-    async def launch(self, options: LaunchOptions) -> None:
+    async def launch(self, options: LaunchOptions = LAUNCH) -> None:
         url = with_arguments(self._page(options.app_id), options.arguments)
         await check_address(self._addresses, url, Category.CONFIG_INVALID, "the page")
         await self._dismiss()
@@ -84,11 +83,11 @@ class BrowserApp:
             await self._set_permissions(origin(url), options.permissions)
         await self._open(url, Category.APP_LAUNCH_FAILED)
 
-    async def stop(self, app_id: str | None) -> None:
+    async def stop(self, app_id: str | None = None) -> None:
         await self._dismiss()
         await self._driver.open_url(BLANK)
 
-    async def kill(self, app_id: str | None) -> None:
+    async def kill(self, app_id: str | None = None) -> None:
         await self.stop(app_id)
 
     async def clear_keychain(self) -> None:
@@ -106,11 +105,11 @@ class BrowserApp:
             asked: dict[str, Json] = {"name": descriptor}
             await self._driver.cdp("Browser.setPermission", permission=asked, setting=_SETTINGS[answer], origin=where)
 
-    async def clear_state(self, app_id: str | None) -> None:
+    async def clear_state(self, app_id: str | None = None) -> None:
         await self._dismiss()
         await self._clear_data(await self._driver.url(), self._page(app_id))
 
-    async def open_link(self, url: str, target: LinkTarget) -> None:
+    async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None:
         """An address without a scheme is one of the web. The browser itself opens it, whatever the target."""
         url = url if _SCHEME.match(url) else f"https://{url}"
         if not _is_web(url):
@@ -118,9 +117,6 @@ class BrowserApp:
         await check_address(self._addresses, url, Category.SCRIPT_ERROR, "the link")
         await self._dismiss()
         await self._open(url, Category.SCRIPT_ERROR)
-
-    async def open_browser(self, url: str) -> None:
-        await self.open_link(url, LinkTarget.BROWSER)
 
     async def is_mode_on(self, mode: Mode) -> bool:
         if mode is Mode.AIRPLANE:
@@ -164,9 +160,6 @@ class BrowserApp:
             mobile=False,
             screenOrientation=turned,
         )
-
-    async def check(self) -> None:
-        return None
 
     def _page(self, app_id: str | None) -> str:
         if app_id is not None and _is_web(app_id):

@@ -42,6 +42,8 @@ class DriverSession:
         self.connection = connection
         self.id = session_id
         self.capabilities = capabilities
+        self.commands = 0
+        """How many commands were sent that may have an effect."""
         self._path = f"/session/{quote(session_id, safe='')}"
 
     @classmethod
@@ -60,6 +62,7 @@ class DriverSession:
     async def post(
         self, path: str, body: Mapping[str, Json] | None = None, *, seconds: float = COMMAND_SECONDS
     ) -> Json:
+        self.commands += 1
         return await self.connection.call("POST", self._path + path, body, seconds=seconds)
 
     async def delete(self, *, seconds: float) -> None:

@@ -1,10 +1,12 @@
 """The native screen of a phone: elements from the driver's page source, acted on by touch."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from mobiletest_automation.devices.port import NO_FOCUS, DeviceFailure, PageSource, script_error
 from mobiletest_automation.devices.webdriver import actions
+from mobiletest_automation.devices.webdriver.device import DriverView, check_nothing
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError
 from mobiletest_automation.devices.webdriver.phone_commands import PhoneCommands
@@ -42,24 +44,30 @@ def _read(source: str, platform: str | None) -> Element:
         return read_source(readable, platform)
 
 
-class NativeView:
+class NativeView(DriverView):
     """For UiAutomator2 and XCUITest. A tap goes to the middle of the visible part of an element."""
 
     def __init__(
-        self, driver: DriverSession, phone: PhoneCommands, *, patience: float = FOCUSED_WITHIN_SECONDS
+        self,
+        driver: DriverSession,
+        phone: PhoneCommands,
+        check_app: Callable[[], Awaitable[None]] = check_nothing,
+        *,
+        patience: float = FOCUSED_WITHIN_SECONDS,
     ) -> None:
         """`patience` is how long a focus may take."""
-        self._driver = driver
+        super().__init__(driver, check_app)
         self._phone = phone
         self._patience = patience
-        self._screen = NOWHERE
+        self._seen = NOWHERE
+        """The bounds of the last tree."""
 
-    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
+    async def _read_tree(self, css: frozenset[str]) -> Element:
         root = read_tree(await self._driver.source(), self._phone.platform)
-        self._screen = root.bounds
+        self._seen = root.bounds
         return root
 
-    async def screen_bounds(self) -> Bounds:
+    async def _measure_screen(self) -> Bounds:
         window = await self._driver.window()
         return Bounds(0, 0, window.width, window.height)
 
@@ -69,13 +77,13 @@ class NativeView:
     async def tap(self, target: Element | Point, *, times: int = 1) -> None:
         await self._driver.perform(actions.tap(self._at(target), times=times))
 
-    async def long_press(self, target: Element | Point, seconds: float) -> None:
+    async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None:
         await self._driver.perform(actions.long_press(self._at(target), seconds), lasting=seconds)
 
-    async def type(self, text: str, target: Element | None) -> None:
+    async def type(self, text: str, target: Element | None = None) -> None:
         await self._driver.send_keys(await self._field(target), text)
 
-    async def clear(self, target: Element | None, characters: int | None) -> None:
+    async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         field = await self._field(target)
         if characters is None:
             await self._driver.clear(field)
@@ -101,7 +109,7 @@ class NativeView:
     def _at(self, target: Element | Point) -> Point:
         if isinstance(target, Point):
             return target
-        middle = target.bounds.middle_within(target.bounds if self._screen == NOWHERE else self._screen)
+        middle = target.bounds.middle_within(target.bounds if self._seen == NOWHERE else self._seen)
         if middle is None:
             message = f"{target.describe()} is not on the screen and was not tapped"
             raise DeviceFailure(Category.ELEMENT_NOT_FOUND, message)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 from mobiletest_automation.devices.port import (
+    LAUNCH,
     Build,
     DeviceFailure,
     LaunchOptions,
@@ -61,10 +62,6 @@ class PhoneApp:
         self._running: str | None = None
         self._checked = 0.0
 
-    @property
-    def log_type(self) -> str:
-        return self._phone.log_type
-
     async def install(self, build: Build) -> None:
         if self._app is None:
             return
@@ -84,7 +81,7 @@ class PhoneApp:
             message = f"{app_id} is an app of the device, which tests cannot replace: ask the operator to remove it"
             raise DeviceFailure(Category.CONFIG_INVALID, message)
 
-    async def launch(self, options: LaunchOptions) -> None:
+    async def launch(self, options: LaunchOptions = LAUNCH) -> None:
         app_id = self._resolve_app_id(options.app_id)
         with _reported_as(Category.APP_LAUNCH_FAILED, f"{app_id} was not launched"):
             await self._start(app_id, options)
@@ -102,12 +99,12 @@ class PhoneApp:
             await self._phone.grant_permissions(app_id, options)
         await self._phone.start(app_id, options)
 
-    async def stop(self, app_id: str | None) -> None:
+    async def stop(self, app_id: str | None = None) -> None:
         named = self._resolve_app_id(app_id)
         self._running = None if self._running == named else self._running
         await self._phone.terminate(named)
 
-    async def kill(self, app_id: str | None) -> None:
+    async def kill(self, app_id: str | None = None) -> None:
         """An app in the foreground goes on; that it has ended is no longer a crash in either case."""
         named = self._resolve_app_id(app_id)
         self._running = None if self._running == named else self._running
@@ -122,19 +119,16 @@ class PhoneApp:
         self._running = None if self._running == named else self._running
         await self._phone.set_permissions(named, permissions)
 
-    async def clear_state(self, app_id: str | None) -> None:
+    async def clear_state(self, app_id: str | None = None) -> None:
         await self.stop(app_id)
         await self._phone.clear_data(self._resolve_app_id(app_id))
 
-    async def open_link(self, url: str, target: LinkTarget) -> None:
+    async def open_link(self, url: str, target: LinkTarget = LinkTarget.ANY) -> None:
         await check_address(self._target.addresses, url, Category.SCRIPT_ERROR, "the link")
         if web_host(url) is not None and self._phone.lasting_browser is not None:
             self._check_may_use(self._phone.lasting_browser)
         chosen = self._phone.link_browser if target is LinkTarget.BROWSER else None
         await self._phone.open_link(url, self._known_app_id() if target is LinkTarget.OWN_APP else chosen)
-
-    async def open_browser(self, url: str) -> None:
-        await self.open_link(url, LinkTarget.BROWSER)
 
     async def is_mode_on(self, mode: Mode) -> bool:
         return await self._phone.is_mode_on(mode)
@@ -165,6 +159,11 @@ class PhoneApp:
         await self._phone.set_orientation(orientation)
 
     async def check(self) -> None:
+        """Check that the app runs.
+
+        Raises:
+            DeviceFailure: the app has ended without being stopped (app_crash).
+        """
         now = self._clock()
         if self._running is None or now - self._checked < CHECK_EVERY_SECONDS:
             return

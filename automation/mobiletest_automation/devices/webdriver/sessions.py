@@ -76,7 +76,8 @@ async def open_device(
         if on_session is not None:
             await on_session(Session(target.url, driver.id))
         device = assemble_device(driver, target, info, build, app, unclean)
-        await device.prepare()
+        if device.cleaner is not None:
+            await device.cleaner.prepare()
         return device
     except BaseException:
         await _end_in_background(driver.end(seconds=DELETE_SECONDS))

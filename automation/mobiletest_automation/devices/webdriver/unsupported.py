@@ -1,18 +1,14 @@
 """What each kind of device behind a hub cannot do, so that a test can be refused before its first step."""
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
+from mobiletest_automation.devices.port import Unsupported
 from mobiletest_automation.devices.webdriver.actions import ANDROID_KEYS, IOS_BUTTONS, IOS_KEYS, WEB_KEYS
 from mobiletest_automation.devices.webdriver.ios import NO_AIRPLANE_MODE
 from mobiletest_automation.flows.app_commands import ClearKeychain, LaunchApp, OpenBrowser, OpenLink, SetPermissions
 from mobiletest_automation.flows.commands import BaseCommand
 from mobiletest_automation.flows.device_commands import AddMedia, AssertMode, Mode, SetMode, SetOrientation
 from mobiletest_automation.flows.text_commands import Back, PressKey
-
-# Why the device cannot carry out a command; "" if it can, or if only trying shows it.
-Unsupported: TypeAlias = Callable[[BaseCommand], str]
 
 _SIMULATOR = re.compile(r"[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12}", re.IGNORECASE | re.ASCII)
 _IPHONE = re.compile(r"[0-9a-f]{40}|[0-9A-F]{8}-[0-9A-F]{16}", re.IGNORECASE | re.ASCII)

@@ -1,7 +1,7 @@
 """Videos of phones, by the endpoint that Appium's drivers share."""
 
 import base64
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from mobiletest_automation.devices.port import Recording
 from mobiletest_automation.devices.recording import FrameRecorder
@@ -28,12 +28,10 @@ IOS_VIDEO: Mapping[str, Json] = {
 class VideoRecorder:
     """Makes videos, or pictures where the driver refuses: without ffmpeg on the hub, or on phones that protect it."""
 
-    def __init__(
-        self, driver: DriverSession, options: Mapping[str, Json], screenshot: Callable[[], Awaitable[bytes]]
-    ) -> None:
+    def __init__(self, driver: DriverSession, options: Mapping[str, Json]) -> None:
         self._driver = driver
         self._options = options
-        self._frames = FrameRecorder(screenshot)
+        self._frames = FrameRecorder(driver.screenshot)
         self._recording = False
 
     async def start(self) -> None:

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
 from mobiletest_automation.devices.port import NO_FOCUS, DeviceFailure, PageSource, script_error
 from mobiletest_automation.devices.webdriver import actions
+from mobiletest_automation.devices.webdriver.device import DriverView, check_nothing
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
 from mobiletest_automation.devices.webdriver.page_snapshot import (
@@ -29,17 +30,23 @@ _PAUSE_SECONDS = 0.05
 _ANSWERS = {actions.WEB_KEYS["enter"]: "accept", actions.WEB_KEYS["escape"]: "dismiss"}
 
 
-class WebView:
+class WebView(DriverView):
     """For browsers."""
 
-    def __init__(self, driver: DriverSession, *, by_element: bool = False) -> None:
+    def __init__(
+        self,
+        driver: DriverSession,
+        check_app: Callable[[], Awaitable[None]] = check_nothing,
+        *,
+        by_element: bool = False,
+    ) -> None:
         """`by_element`: clicks and keys use the driver's element commands, where it has no W3C actions for pages."""
-        self._driver = driver
+        super().__init__(driver, check_app)
         self._by_element = by_element
         self._trees: deque[Mapping[Element, PageNode]] = deque(maxlen=SNAPSHOT_LIMIT)
         self._alert: _Alert | None = None
 
-    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
+    async def _read_tree(self, css: frozenset[str]) -> Element:
         try:
             root, nodes = await take_snapshot(self._driver, css)
         except DriverError as error:
@@ -51,7 +58,7 @@ class WebView:
         self._trees.append(nodes)
         return root
 
-    async def screen_bounds(self) -> Bounds:
+    async def _measure_screen(self) -> Bounds:
         return await self._driver.viewport()
 
     async def source(self) -> PageSource:
@@ -73,12 +80,12 @@ class WebView:
             pointer = "touch" if times == 1 else "mouse"
             await self._driver.perform(actions.tap(aimed.point, times=times, pointer=pointer))
 
-    async def long_press(self, target: Element | Point, seconds: float) -> None:
+    async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None:
         aimed = await self._aim_at(target, picks=False)
         if aimed.point is not None:
             await self._driver.perform(actions.long_press(aimed.point, seconds), lasting=seconds)
 
-    async def type(self, text: str, target: Element | None) -> None:
+    async def type(self, text: str, target: Element | None = None) -> None:
         if self._alert is not None:
             await self._driver.post("/alert/text", {"text": text})
             return
@@ -99,7 +106,7 @@ class WebView:
             await self._keys(before)
         await self._driver.cdp("Input.insertText", text=text)
 
-    async def clear(self, target: Element | None, characters: int | None) -> None:
+    async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         field = await self._field(target, select_all=characters is None)
         if "put" in field:
             await self._put(field, "")

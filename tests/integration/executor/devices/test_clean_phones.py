@@ -62,7 +62,7 @@ def use(hub: PhoneHub, unclean: FakeUncleanDevices, tmp_path: Path) -> Use:
         app = str(file) if app_id is not None else None
         device = await open_device(target, SIMULATOR if named else PHONE, build, app=app, unclean=unclean)
         try:
-            await device.install(build)
+            await device.app.install(build)
         except BaseException:
             await device.close()
             raise
@@ -73,7 +73,7 @@ def use(hub: PhoneHub, unclean: FakeUncleanDevices, tmp_path: Path) -> Use:
 
 async def test_the_app_its_data_the_clipboard_and_the_log_are_gone_after_a_session(hub: PhoneHub, use: Use) -> None:
     device = await use("a")
-    await device.launch()
+    await device.app.launch()
     hub.leave(SECRET)
     assert hub.holds(SECRET)
     await device.close()
@@ -157,14 +157,14 @@ async def test_a_hub_that_does_not_name_its_phone_cannot_share_it(hub: PhoneHub,
 async def test_only_the_installed_app_and_what_is_allowed_can_be_started(hub: PhoneHub, use: Use, app_id: str) -> None:
     hub.apps[OTHER] = SECRET
     device = await use("a")
-    for use_app in (lambda: device.launch(LaunchOptions(app_id=app_id)), lambda: device.clear_state(app_id)):
+    for use_app in (lambda: device.app.launch(LaunchOptions(app_id=app_id)), lambda: device.app.clear_state(app_id)):
         with pytest.raises(DeviceFailure, match=f"{app_id} cannot be used: .*com.android.chrome, com.android.settings"):
             await use_app()
     for allowed in (None, SHOP, "com.android.settings", "com.android.chrome"):
-        await device.launch(LaunchOptions(app_id=allowed))
+        await device.app.launch(LaunchOptions(app_id=allowed))
     await device.close()
     device = await use("a", allowed_apps=frozenset({app_id}))
-    await device.launch(LaunchOptions(app_id=app_id))
+    await device.app.launch(LaunchOptions(app_id=app_id))
     await device.close()
     assert app_id in hub.apps
 
@@ -173,7 +173,7 @@ async def test_a_build_without_a_file_does_not_start_what_is_installed(hub: Phon
     hub.apps[OTHER] = SECRET
     device = await use("b", app_id=None, package=OTHER)
     with pytest.raises(DeviceFailure, match=f"{OTHER} cannot be used"):
-        await device.launch()
+        await device.app.launch()
     await device.close()
     assert OTHER in hub.apps
 
@@ -230,7 +230,7 @@ async def test_a_dedicated_phone_keeps_its_apps_until_another_organisation_gets_
     await (await use("a", dedicated=True)).close()
     assert SHOP in hub.apps
     device = await use("a", dedicated=True, app_id=None)
-    await device.launch()
+    await device.app.launch()
     assert hub.holds(SECRET)
     await device.close()
     await use("b", app_id=None)

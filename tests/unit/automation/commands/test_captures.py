@@ -170,7 +170,7 @@ async def test_without_a_baseline_the_test_fails_and_keeps_the_picture() -> None
     assert failure_of(result).category is Category.ASSERTION_FAILED
     assert failure_of(result).message.startswith('there is no baseline "home.png" for android-720x1280: ')
     name = f"attempt-1-step-000-{baseline_key('home.png', 'android-720x1280')}-actual.png"
-    assert evidence.kept[name] == await device.screenshot()
+    assert evidence.kept[name] == await device.view.screenshot()
 
 
 async def test_a_secret_in_the_name_of_a_baseline_is_masked_before_the_name_is_changed() -> None:

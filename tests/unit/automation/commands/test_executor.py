@@ -42,7 +42,7 @@ from tests.unit.automation.attempts import SentFiles, failure_of, pay, run
         ({"openLink": "shop://cart"}, ["open shop://cart"], "open_link"),
         ({"setLocation": {"latitude": 52.5, "longitude": "-4"}}, ["location 52.5,-4"], "set_location"),
         ({"setOrientation": "LANDSCAPE_LEFT"}, ["orientation landscape_left"], "set_orientation"),
-        ({"openBrowser": "https://a.b"}, ["browse https://a.b"], "open_browser"),
+        ({"openBrowser": "https://a.b"}, ["open https://a.b in browser"], "open_browser"),
         ({"setAirplaneMode": "Enabled"}, ["airplane_mode True"], "set_airplane_mode"),
         ("toggleAirplaneMode", ["airplane_mode True"], "set_airplane_mode"),
         ({"setDarkMode": {"value": "disabled"}}, ["dark_mode False"], "set_dark_mode"),
@@ -234,7 +234,7 @@ class Changing(FakeDevice):
         super().__init__(screens[0])
         self._screens = list(screens)
 
-    async def tap(self, target: Element | Point) -> None:
+    async def tap(self, target: Element | Point, *, times: int = 1) -> None:
         await super().tap(target)
         self._screens = self._screens[1:] or self._screens
         self.show = self._screens[0]

@@ -52,11 +52,8 @@ class MovingList(FakeDevice):
         await super().hide_keyboard()
         self._left = self._readings
 
-    async def tap(self, target: Element | Point) -> None:
+    async def tap(self, target: Element | Point, *, times: int = 1) -> None:
         self._note(f"tap {target.bounds.center.y if isinstance(target, Element) else target.y:g}")
-
-    async def double_tap(self, target: Element | Point) -> None:
-        await self.tap(target)
 
     async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None:
         await self.tap(target)

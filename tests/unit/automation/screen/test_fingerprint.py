@@ -105,17 +105,17 @@ async def visited(platform: str) -> dict[str, list[Element]]:
         for act, _, what in (step.partition(" ") for step in story):
             await device.timer.sleep(5)
             name, _, text = what.partition(" ") if act == "type" else (what, "", "")
-            tree = await device.tree()
+            tree = await device.view.tree()
             element = next((each for each in walk(tree) if name in (each.id, each.text) and each is not tree), tree)
             match act:
                 case "see":
                     seen[what].append(tree)
                 case "type":
-                    await device.type(text, element)
+                    await device.view.type(text, element)
                 case "tap":
-                    await device.tap(element)
+                    await device.view.tap(element)
                 case "scroll":
-                    await device.swipe(Point(180, 500), Point(180, 150))
+                    await device.view.swipe(Point(180, 500), Point(180, 150))
     return seen
 
 

@@ -28,7 +28,7 @@ class Touched(FakeDevice):
         super().__init__(show)
         self.places: list[float] = []
 
-    async def tap(self, target: Target) -> None:
+    async def tap(self, target: Target, *, times: int = 1) -> None:
         await super().tap(target)
         self.places.append(target.bounds.y if isinstance(target, Element) else target.y)
 

@@ -25,15 +25,15 @@ async def started(text: str, *, run_id: str = "run", attempt: int = 1, platform:
     """A device on which the app of this model has been launched."""
     info = DeviceInfo("sim-1", platform, simulated=True)
     device = SimulatedDevice(info, build(text), Seed(run_id, attempt))
-    await device.launch()
+    await device.app.launch()
     return device
 
 
 async def element(device: SimulatedDevice, identifier: str) -> Element:
     """The element with this id."""
-    return next(node for node in walk(await device.tree()) if node.id == identifier)
+    return next(node for node in walk(await device.view.tree()) if node.id == identifier)
 
 
 async def shown(device: SimulatedDevice) -> list[str]:
     """The texts on the screen."""
-    return [node.text for node in Outline(await device.tree()).visible if node.text]
+    return [node.text for node in Outline(await device.view.tree()).visible if node.text]

@@ -19,7 +19,7 @@ screens:
     elements: [{type: text, text: Now}, {type: text, text: Later, appears: {after: 3s}}]
 """
     )
-    assert [node.role for node in Outline(await device.tree()).visible] == [Role.PROGRESS]
+    assert [node.role for node in Outline(await device.view.tree()).visible] == [Role.PROGRESS]
     await device.timer.sleep(2)
     assert await shown(device) == ["Now"]
     await device.timer.sleep(3)
@@ -41,24 +41,24 @@ screens:
 
 async def test_a_crash_lasts_until_the_next_launch() -> None:
     device = await started(CRASHING)
-    await device.tap(await element(device, "crash"))
+    await device.view.tap(await element(device, "crash"))
     for _ in range(2):
         with fails(Category.APP_CRASH, "Test crashed: null pointer"):
-            await device.tree()
-    assert (await device.screenshot()).startswith(b"\x89PNG")
-    await device.launch()
+            await device.view.tree()
+    assert (await device.view.screenshot()).startswith(b"\x89PNG")
+    await device.app.launch()
     assert "Crash" in await shown(device)
 
 
 async def test_a_frozen_app_stops_responding_after_a_while() -> None:
     device = await started(CRASHING)
-    await device.tap(await element(device, "slow"))
+    await device.view.tap(await element(device, "slow"))
     before = device.timer.now()
-    await device.tree()
+    await device.view.tree()
     assert device.timer.now() == before + 3
-    await device.tap(await element(device, "hang"))
+    await device.view.tap(await element(device, "hang"))
     with fails(Category.APP_NOT_RESPONDING, "did not respond for 5 s"):
-        await device.tree()
+        await device.view.tree()
 
 
 async def test_an_app_may_fail_to_start() -> None:
@@ -97,7 +97,7 @@ async def test_chances_are_drawn_once_per_visit_of_a_screen() -> None:
     device = await started(FLAKY)
     seen = []
     for _ in range(30):
-        await device.launch()
+        await device.app.launch()
         seen.append("Sometimes" in await shown(device))
         assert ("Sometimes" in await shown(device)) is seen[-1]
     assert 5 <= sum(seen) <= 25

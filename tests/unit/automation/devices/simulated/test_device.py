@@ -49,72 +49,72 @@ links: {"test://second": second}
 
 async def test_typing_clearing_and_keys() -> None:
     device = await started(FORM)
-    await device.type("Ada", await element(device, "name"))
+    await device.view.type("Ada", await element(device, "name"))
     assert (await element(device, "name")).text == "Ada"
     assert (await element(device, "secret")).text == "•••"
     assert (await element(device, "name")).focused
-    await device.type("!")
-    await device.press_key("backspace")
-    await device.clear(characters=1)
+    await device.view.type("!")
+    await device.view.press_key("backspace")
+    await device.view.clear(characters=1)
     assert (await element(device, "name")).text == "Ad"
-    await device.clear(await element(device, "name"))
+    await device.view.clear(await element(device, "name"))
     assert (await element(device, "name")).text == ""
-    await device.press_key("enter")
+    await device.view.press_key("enter")
     assert (await shown(device))[0] == "Second"
 
 
 async def test_typing_without_focus_is_a_script_error() -> None:
     device = await started(FORM)
     with fails(Category.SCRIPT_ERROR, "no editable field"):
-        await device.type("x")
+        await device.view.type("x")
     with pytest.raises(DeviceFailure, match="unknown key f13"):
-        await device.press_key("f13")
+        await device.view.press_key("f13")
 
 
 async def test_switches_toggle_and_radios_stay() -> None:
     device = await started(FORM)
     for identifier, states in (("on", [True, False]), ("pick", [True, True])):
         for state in states:
-            await device.tap(await element(device, identifier))
+            await device.view.tap(await element(device, identifier))
             assert (await element(device, identifier)).checked is state
 
 
 async def test_disabled_elements_ignore_taps() -> None:
     device = await started(FORM)
     assert not (await element(device, "go")).enabled
-    await device.tap(await element(device, "go"))
+    await device.view.tap(await element(device, "go"))
     assert (await shown(device))[0] == "Form"
-    await device.tap(await element(device, "on"))
-    await device.tap(await element(device, "go"))
+    await device.view.tap(await element(device, "on"))
+    await device.view.tap(await element(device, "go"))
     assert (await shown(device))[0] == "Second"
 
 
 async def test_taps_hit_the_innermost_element_that_reacts() -> None:
     device = await started(FORM)
     more = await element(device, "more")
-    await device.tap(more)
-    await device.double_tap(more)
-    await device.long_press(more)
+    await device.view.tap(more)
+    await device.view.tap(more, times=2)
+    await device.view.long_press(more)
     assert "More 111" in await shown(device)
-    await device.tap(await element(device, "del"))
+    await device.view.tap(await element(device, "del"))
     assert "More -1" in await shown(device)
-    text = next(node for node in walk(await device.tree()) if node.text == "Ada")
-    await device.tap(text)
+    text = next(node for node in walk(await device.view.tree()) if node.text == "Ada")
+    await device.view.tap(text)
     assert "More 7" in await shown(device)
-    await device.tap(Point(-5, 10_000))
+    await device.view.tap(Point(-5, 10_000))
     assert "More 7" in await shown(device)
 
 
 async def test_swipes_are_handled_by_the_element_before_the_screen() -> None:
     device = await started(FORM)
     middle = (await element(device, "row")).bounds.center
-    await device.swipe(middle, Point(middle.x - 100, middle.y))
+    await device.view.swipe(middle, Point(middle.x - 100, middle.y))
     assert "More -5" in await shown(device)
-    await device.swipe(middle, Point(middle.x + 100, middle.y))
+    await device.view.swipe(middle, Point(middle.x + 100, middle.y))
     assert "More 55" in await shown(device)
-    await device.swipe(Point(100, 100), Point(100, 300))
+    await device.view.swipe(Point(100, 100), Point(100, 300))
     assert "More 99" in await shown(device)
-    await device.swipe(Point(100, 100), Point(101, 102))
+    await device.view.swipe(Point(100, 100), Point(101, 102))
     assert "More 99" in await shown(device)
 
 
@@ -123,46 +123,46 @@ async def test_scrolling_reveals_elements_further_down() -> None:
     device = await started(HEAD + "screens:\n  first:\n    elements:\n" + rows)
     assert "Row 29" not in await shown(device)
     for _ in range(10):
-        await device.swipe(Point(180, 500), Point(180, 150))
+        await device.view.swipe(Point(180, 500), Point(180, 150))
     assert "Row 29" in await shown(device)
     assert "Row 0" not in await shown(device)
 
 
 async def test_back_returns_to_the_previous_screen_and_then_leaves_the_app() -> None:
     device = await started(FORM)
-    await device.open_link("test://second")
-    await device.back()
+    await device.app.open_link("test://second")
+    await device.view.back()
     assert (await shown(device))[0] == "Form"
-    await device.back()
-    assert (await device.tree()).id == "home"
-    for action in (device.back, device.hide_keyboard):
+    await device.view.back()
+    assert (await device.view.tree()).id == "home"
+    for action in (device.view.back, device.view.hide_keyboard):
         await action()
-    await device.open_link("test://second")
+    await device.app.open_link("test://second")
     assert (await shown(device))[0] == "Second"
     with pytest.raises(DeviceFailure, match="handles test://x"):
-        await device.open_link("test://x")
+        await device.app.open_link("test://x")
 
 
 async def test_state_survives_a_stop_until_it_is_cleared() -> None:
     device = await started(FORM)
-    await device.type("Ada", await element(device, "name"))
-    await device.stop()
-    assert (await device.tree()).id == "home"
-    await device.launch()
+    await device.view.type("Ada", await element(device, "name"))
+    await device.app.stop()
+    assert (await device.view.tree()).id == "home"
+    await device.app.launch()
     assert (await element(device, "name")).text == "Ada"
-    await device.launch(LaunchOptions(stop_first=False))
-    await device.launch(LaunchOptions(clear_state=True))
+    await device.app.launch(LaunchOptions(stop_first=False))
+    await device.app.launch(LaunchOptions(clear_state=True))
     assert (await element(device, "name")).text == ""
 
 
 async def test_other_apps_are_not_installed() -> None:
     device = await started(FORM)
-    await device.launch(LaunchOptions(app_id="com.example.test"))
+    await device.app.launch(LaunchOptions(app_id="com.example.test"))
     with pytest.raises(
         DeviceFailure,
         match=r"com\.other is not installed: a simulated device has only the app under test, com\.example\.test",
     ):
-        await device.launch(LaunchOptions(app_id="com.other"))
+        await device.app.launch(LaunchOptions(app_id="com.other"))
 
 
 async def test_elements_have_the_attributes_of_their_platform() -> None:
@@ -177,20 +177,20 @@ async def test_elements_have_the_attributes_of_their_platform() -> None:
 
 async def test_a_screenshot_is_a_png_of_the_screen() -> None:
     device = await started(FORM)
-    before = await device.screenshot()
+    before = await device.view.screenshot()
     picture = Image.open(io.BytesIO(before))
     assert (picture.format, picture.mode, picture.size) == ("PNG", "RGB", (360, 640))
-    await device.open_link("test://second")
-    assert await device.screenshot() != before
+    await device.app.open_link("test://second")
+    assert await device.view.screenshot() != before
 
 
 async def test_builds_without_an_app_model_run_the_built_in_app() -> None:
     info = DeviceInfo("sim-1", "ios", simulated=True)
     for artifact in (NO_BUILD, build("PK\x03\x04 an archive")):
         device = SimulatedDevice(info, artifact, Seed("run", 1))
-        await device.install(artifact)
-        await device.launch(LaunchOptions(app_id="any.id.will.do"))
-        assert (await device.tree()).id == "log_in"
+        await device.app.install(artifact)
+        await device.app.launch(LaunchOptions(app_id="any.id.will.do"))
+        assert (await device.view.tree()).id == "log_in"
 
 
 async def test_a_malformed_app_model_is_an_invalid_artifact() -> None:
@@ -204,14 +204,14 @@ async def test_a_failure_to_read_the_artifact_keeps_its_category() -> None:
 
     device = SimulatedDevice(DeviceInfo("s", "ios", simulated=True), NO_BUILD, Seed("r", 1))
     with pytest.raises(DeviceFailure, match="no catalog"):
-        await device.install(Build(read=read))
+        await device.app.install(Build(read=read))
 
 
 async def test_a_closed_device_has_no_app() -> None:
     device = await started(FORM)
     await device.close()
     await device.close()
-    assert (await device.tree()).id == "home"
+    assert (await device.view.tree()).id == "home"
 
 
 async def test_filled_texts_are_bounded() -> None:
@@ -227,23 +227,23 @@ screens:
 """
     )
     for _ in range(40):
-        (button,) = (each for each in walk(await device.tree()) if each.id.endswith("more"))
-        await device.tap(button)
-    assert max(len(each.text) for each in walk(await device.tree())) == FILLED_LIMIT
+        (button,) = (each for each in walk(await device.view.tree()) if each.id.endswith("more"))
+        await device.view.tap(button)
+    assert max(len(each.text) for each in walk(await device.view.tree())) == FILLED_LIMIT
 
 
 async def test_a_field_takes_a_limited_number_of_characters() -> None:
     device = await started(FORM)
-    (name,) = (each for each in walk(await device.tree()) if each.id.endswith("name"))
+    (name,) = (each for each in walk(await device.view.tree()) if each.id.endswith("name"))
     for _ in range(5):
-        await device.type("x" * 9_000, name)
-    assert max(len(each.text) for each in walk(await device.tree())) == 20_000
+        await device.view.type("x" * 9_000, name)
+    assert max(len(each.text) for each in walk(await device.view.tree())) == 20_000
 
 
 async def test_a_device_knows_whether_its_app_is_the_built_in_model() -> None:
     info = DeviceInfo("s", "android", simulated=True)
     app_file = SimulatedDevice(info, build("PK"), Seed("r", 1))
     assert app_file.info.built_in_model is None
-    await app_file.launch()
+    await app_file.app.launch()
     model = await started(f"{HEAD}screens: {{first: {{}}}}")
     assert (app_file.info.built_in_model, model.info.built_in_model) == (True, False)

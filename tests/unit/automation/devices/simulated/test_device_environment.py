@@ -40,11 +40,11 @@ screens:
 
 
 async def texts(device: SimulatedDevice) -> list[str]:
-    return [each.text or each.label for each in Outline(await device.tree()).visible if each.text or each.label]
+    return [each.text or each.label for each in Outline(await device.view.tree()).visible if each.text or each.label]
 
 
 async def tap(device: SimulatedDevice, text: str) -> None:
-    await device.tap(next(each for each in Outline(await device.tree()).visible if each.text == text))
+    await device.view.tap(next(each for each in Outline(await device.view.tree()).visible if each.text == text))
 
 
 async def test_a_permission_dialog_is_shown_until_it_is_answered() -> None:
@@ -53,11 +53,11 @@ async def test_a_permission_dialog_is_shown_until_it_is_answered() -> None:
     await tap(device, "Allow")
     assert "Allow" not in await texts(device)
     assert "Picture" in await texts(device)
-    await device.launch()
+    await device.app.launch()
     assert "Allow" not in await texts(device)
-    await device.clear_state()
+    await device.app.clear_state()
     assert await texts(device) == []
-    await device.launch()
+    await device.app.launch()
     assert "Allow" in await texts(device)
 
 
@@ -81,9 +81,9 @@ async def test_permissions_can_be_set_at_launch_and_while_the_app_runs(
 ) -> None:
     device = await started(CAMERA)
     if running:
-        await device.set_permissions(None, permissions)
+        await device.app.set_permissions(None, permissions)
     else:
-        await device.launch(LaunchOptions(clear_state=True, permissions=permissions))
+        await device.app.launch(LaunchOptions(clear_state=True, permissions=permissions))
     shown = await texts(device)
     assert ("Allow" in shown, "Picture" in shown) == (dialog, picture)
     assert ("has no permission microphone" in await device.log()) == ("microphone" in permissions)
@@ -92,46 +92,46 @@ async def test_permissions_can_be_set_at_launch_and_while_the_app_runs(
 async def test_a_killed_app_keeps_its_state() -> None:
     device = await started(CAMERA)
     await tap(device, "More")
-    await device.kill()
+    await device.app.kill()
     assert await texts(device) == []
-    await device.clear_keychain()
-    await device.launch()
+    await device.app.clear_keychain()
+    await device.app.launch()
     assert "Hello nobody, 1" in await texts(device)
 
 
 async def test_launch_arguments_set_variables() -> None:
     device = await started(CAMERA)
-    await device.launch(LaunchOptions(arguments={"user": "Ada", "rounds": 3, "colour": "red"}))
+    await device.app.launch(LaunchOptions(arguments={"user": "Ada", "rounds": 3, "colour": "red"}))
     assert "Hello Ada, 3" in await texts(device)
     assert "has no variable colour" in await device.log()
 
 
 async def test_location_and_orientation_are_variables_of_the_model() -> None:
     device = await started(CAMERA)
-    await device.set_location(52.5, -4.25)
-    await device.set_orientation("landscape_right")
+    await device.app.set_location(52.5, -4.25)
+    await device.app.set_orientation("landscape_right")
     assert "At 52.5, -4.25" in await texts(device)
     assert "Turn me" not in await texts(device)
     assert "Turned by 270" in await texts(device)
-    await device.launch(LaunchOptions(clear_state=True))
+    await device.app.launch(LaunchOptions(clear_state=True))
     assert "At 52.5, -4.25" in await texts(device)
 
 
 async def test_modes_are_variables_of_the_model() -> None:
     device = await started(CAMERA)
     for mode, text in ((Mode.DARK, "It is dark"), (Mode.AIRPLANE, "No network")):
-        assert not await device.is_mode_on(mode)
-        await device.set_mode(mode, on=True)
-        assert await device.is_mode_on(mode)
+        assert not await device.app.is_mode_on(mode)
+        await device.app.set_mode(mode, on=True)
+        assert await device.app.is_mode_on(mode)
         assert text in await texts(device)
-        await device.set_mode(mode, on=False)
+        await device.app.set_mode(mode, on=False)
         assert text not in await texts(device)
     assert "device.dark_mode is true" in await device.log()
 
 
 async def test_the_log_is_returned_once() -> None:
     device = await started(CAMERA)
-    await device.add_media("cat.png", b"picture")
+    await device.app.add_media("cat.png", b"picture")
     await tap(device, "Crash")
     log = await device.log()
     assert [line.split(maxsplit=1)[1] for line in log.splitlines()] == [
@@ -147,8 +147,8 @@ async def test_the_log_is_returned_once() -> None:
                                                        ("ios", "AppiumAUT", "XCUIElementTypeButton")])  # fmt: skip
 async def test_the_page_source_is_platform_xml_marked_as_simulated(platform: str, root: str, tag: str) -> None:
     device = await started(CAMERA, platform=platform)
-    await device.launch(LaunchOptions(arguments={"user": 'A "quote" <&>\x01\n'}))
-    source = await device.source()
+    await device.app.launch(LaunchOptions(arguments={"user": 'A "quote" <&>\x01\n'}))
+    source = await device.view.source()
     tree = ElementTree.fromstring(source.content)  # noqa: S314 (made by ourselves)
     assert (tree.tag, tree.get("simulated"), source.content_type) == (root, "true", "application/xml")
     assert len(list(tree.iter(tag))) == 4
@@ -159,7 +159,7 @@ async def test_the_page_source_is_platform_xml_marked_as_simulated(platform: str
 
 async def test_the_home_key_leaves_the_app() -> None:
     device = await started(CAMERA)
-    await device.press_key("home")
+    await device.view.press_key("home")
     assert await texts(device) == []
 
 

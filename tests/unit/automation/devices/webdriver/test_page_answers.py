@@ -25,6 +25,8 @@ PAGE = {"token": "x", "width": 300, "height": 600, "title": "Shop", "url": "http
 class Driver:
     """Answers each script with the same, or raises it."""
 
+    commands = 0
+
     def __init__(self, answer: object) -> None:
         self.answer = answer
 

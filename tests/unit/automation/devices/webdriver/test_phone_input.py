@@ -32,12 +32,12 @@ async def test_a_keyboard_that_stays_is_a_script_error() -> None:
 async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
     hub = FakeHub({"GET /source": HALF_VISIBLE})
     device = phone("android", hub)
-    tree = await device.tree()
+    tree = await device.view.tree()
     button = next(each for each in walk(tree) if each.text == "Half")
-    await device.tap(button)
+    await device.view.tap(button)
     move = hub.asked[-1][1]["actions"][0]["actions"][0]
     assert (move["x"], move["y"]) == (100, 580)
-    await device.tap(Element(id="line", bounds=Bounds(100, 400, 400, 0)))
+    await device.view.tap(Element(id="line", bounds=Bounds(100, 400, 400, 0)))
     move = hub.asked[-1][1]["actions"][0]["actions"][0]
     assert (move["x"], move["y"]) == (230, 400)
 
@@ -45,17 +45,17 @@ async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
 async def test_a_screen_is_read_whatever_characters_the_app_shows() -> None:
     """UiAutomator2 and XCUITest write them as they are, or as numbers."""
     hub = FakeHub({"GET /source": HALF_VISIBLE.replace("Half", "&#55357;&#x0;\x01\uffffHalf")})
-    tree = await phone("android", hub).tree()
+    tree = await phone("android", hub).view.tree()
     assert "\ufffd\ufffd\ufffd\ufffdHalf" in [each.text for each in walk(tree)]
 
 
 async def test_elements_outside_the_screen_are_not_tapped() -> None:
     hub = FakeHub({"GET /source": HALF_VISIBLE})
     device = phone("android", hub)
-    await device.tree()
+    await device.view.tree()
     for bounds in (Bounds(0, 900, 100, 100), NOWHERE):
         with fails(Category.ELEMENT_NOT_FOUND, "is not on the screen and was not tapped"):
-            await device.tap(Element(text="Below", bounds=bounds))
+            await device.view.tap(Element(text="Below", bounds=bounds))
     assert "POST /actions" not in hub.orders()
 
 
@@ -64,7 +64,7 @@ async def test_typing_waits_until_the_tapped_field_has_the_focus(platform: str) 
     """Drivers answer a tap before the phone has moved the focus: the field before must not get the text."""
     hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/field-2/rect": _rect(0, 200)})
     hub.replies["GET /element/active"] = moving("field-1", "field-1", "field-1", "field-2")
-    await phone(platform, hub).type("Ada", Element(role=Role.FIELD, bounds=Bounds(0, 200, 100, 40)))
+    await phone(platform, hub).view.type("Ada", Element(role=Role.FIELD, bounds=Bounds(0, 200, 100, 40)))
     assert hub.asked[-1] == ("POST /element/field-2/value", {"text": "Ada"})
 
 
@@ -83,7 +83,7 @@ async def test_a_field_moved_by_the_keyboard_is_still_the_tapped_one() -> None:
 
 async def test_clearing_removes_the_last_characters_wherever_the_caret_is() -> None:
     hub = FakeHub({"GET /element/active": dict(FIELD)})
-    await phone("android", hub).clear(characters=2)
+    await phone("android", hub).view.clear(characters=2)
     pressed = [said["keycode"] for order, said in hub.asked if order == "mobile: pressKey"]
     assert pressed == [123, 67, 67]
 

@@ -39,27 +39,27 @@ async def test_only_documented_driver_commands_are_used(platform: str) -> None:
     installed = iter([False, False, True, False])
     hub.replies["mobile: isAppInstalled"] = lambda _: next(installed)
     device = phone(platform, hub, target=SHARED, unclean=FakeUncleanDevices())
-    await device.prepare()
-    await device.install(Build())
-    await device.launch(
+    await device.cleaner.prepare()
+    await device.app.install(Build())
+    await device.app.launch(
         LaunchOptions(clear_state=True, permissions={"all": "deny", "camera": "allow"}, arguments={"a": 1})
     )
-    await device.launch(LaunchOptions(stop_first=False))
-    await device.stop()
-    await device.clear_state()
-    await device.open_link("shop://cart")
-    await device.set_location(1.5, 2.5)
-    await device.press_key("home")
-    await device.press_key("lock")
-    await device.hide_keyboard()
-    await device.kill()
-    await device.clear_keychain()
-    await device.set_permissions(None, {"camera": "never"})
+    await device.app.launch(LaunchOptions(stop_first=False))
+    await device.app.stop()
+    await device.app.clear_state()
+    await device.app.open_link("shop://cart")
+    await device.app.set_location(1.5, 2.5)
+    await device.view.press_key("home")
+    await device.view.press_key("lock")
+    await device.view.hide_keyboard()
+    await device.app.kill()
+    await device.app.clear_keychain()
+    await device.app.set_permissions(None, {"camera": "never"})
     hub.replies |= {"mobile: getUiMode": "no", "mobile: getAppearance": {"style": "light"}}
-    await device.set_mode(Mode.DARK, on=True)
+    await device.app.set_mode(Mode.DARK, on=True)
     if platform == "android":
-        await device.set_mode(Mode.AIRPLANE, on=True)
-    await device.add_media("a.png", b"picture")
+        await device.app.set_mode(Mode.AIRPLANE, on=True)
+    await device.app.add_media("a.png", b"picture")
     await device.close()
     assert set(documented(platform, hub)) >= {"installApp", "terminateApp", "clearApp", "deepLink", "hideKeyboard"}
     assert set(documented(platform, hub)) >= {"listApps", "removeApp", "isAppInstalled", "setClipboard"}
@@ -74,7 +74,7 @@ async def test_without_a_list_of_apps_the_known_app_is_removed(platform: str) ->
         FakeUncleanDevices(),
     )
     device = phone(platform, hub, target=SHARED, unclean=unclean)
-    await device.prepare()
+    await device.cleaner.prepare()
     hub.replies["mobile: removeApp"] = True
     await device.close()
     assert arguments(hub, "removeApp") == {"appId" if platform == "android" else "bundleId": APP}
@@ -96,33 +96,33 @@ PUSHED = "/sdcard/Pictures/mobiletest/a.png"
 @pytest.mark.parametrize(
     ("platform", "act", "order", "asked"),
     [
-        ("android", lambda it: it.kill(), "mobile: shell", {"command": "am", "args": ["kill", APP]}),
-        ("android", lambda it: it.open_link(PAGE), "mobile: deepLink",
+        ("android", lambda it: it.app.kill(), "mobile: shell", {"command": "am", "args": ["kill", APP]}),
+        ("android", lambda it: it.app.open_link(PAGE), "mobile: deepLink",
          {"url": PAGE, "package": None}),
-        ("android", lambda it: it.open_link(PAGE, LinkTarget.BROWSER), "mobile: deepLink",
+        ("android", lambda it: it.app.open_link(PAGE, LinkTarget.BROWSER), "mobile: deepLink",
          {"url": PAGE, "package": "com.android.chrome"}),
-        ("android", lambda it: it.open_link(PAGE, LinkTarget.OWN_APP), "mobile: deepLink",
+        ("android", lambda it: it.app.open_link(PAGE, LinkTarget.OWN_APP), "mobile: deepLink",
          {"url": PAGE, "package": APP}),
-        ("android", lambda it: it.open_browser(PAGE), "mobile: deepLink",
-         {"url": PAGE, "package": "com.android.chrome"}),
-        ("ios", lambda it: it.open_link(PAGE, LinkTarget.BROWSER), "mobile: deepLink", {"url": PAGE, "package": None}),
-        ("ios", lambda it: it.open_link(PAGE, LinkTarget.OWN_APP), "mobile: deepLink", {"url": PAGE, "package": None}),
-        ("android", lambda it: it.launch(LaunchOptions(arguments=ARGUMENTS)), "mobile: startActivity",
+        ("ios", lambda it: it.app.open_link(PAGE, LinkTarget.BROWSER), "mobile: deepLink",
+         {"url": PAGE, "package": None}),
+        ("ios", lambda it: it.app.open_link(PAGE, LinkTarget.OWN_APP), "mobile: deepLink",
+         {"url": PAGE, "package": None}),
+        ("android", lambda it: it.app.launch(LaunchOptions(arguments=ARGUMENTS)), "mobile: startActivity",
          {"extras": EXTRAS}),
-        ("ios", lambda it: it.launch(LaunchOptions(arguments={"name": "Ada", "on": True})), "mobile: launchApp",
+        ("ios", lambda it: it.app.launch(LaunchOptions(arguments={"name": "Ada", "on": True})), "mobile: launchApp",
          {"arguments": ["-name", "Ada", "on", "true"]}),
-        ("android", lambda it: it.set_orientation("portrait"), "POST /orientation", {"orientation": "PORTRAIT"}),
-        ("android", lambda it: it.set_orientation("landscape_left"), "POST /orientation",
+        ("android", lambda it: it.app.set_orientation("portrait"), "POST /orientation", {"orientation": "PORTRAIT"}),
+        ("android", lambda it: it.app.set_orientation("landscape_left"), "POST /orientation",
          {"orientation": "LANDSCAPE"}),
-        ("android", lambda it: it.set_orientation("landscape_right"), "POST /rotation", {"x": 0, "y": 0, "z": 270}),
-        ("android", lambda it: it.set_orientation("upside_down"), "POST /rotation", {"x": 0, "y": 0, "z": 180}),
-        ("android", lambda it: it.add_media("a.png", b"picture"), "mobile: pushFile",
+        ("android", lambda it: it.app.set_orientation("landscape_right"), "POST /rotation", {"x": 0, "y": 0, "z": 270}),
+        ("android", lambda it: it.app.set_orientation("upside_down"), "POST /rotation", {"x": 0, "y": 0, "z": 180}),
+        ("android", lambda it: it.app.add_media("a.png", b"picture"), "mobile: pushFile",
          {"remotePath": PUSHED, "payload": "cGljdHVyZQ=="}),
-        ("ios", lambda it: it.add_media("a.png", b"picture"), "mobile: pushFile",
+        ("ios", lambda it: it.app.add_media("a.png", b"picture"), "mobile: pushFile",
          {"remotePath": "a.png", "payload": "cGljdHVyZQ=="}),
-        ("android", lambda it: it.press_key("Volume Up"), "mobile: pressKey", {"keycode": 24}),
-        ("ios", lambda it: it.press_key("volume_down"), "mobile: pressButton", {"name": "volumedown"}),
-        ("ios", lambda it: it.press_key("enter"), "POST /element/field-1/value", {"text": "\n"}),
+        ("android", lambda it: it.view.press_key("Volume Up"), "mobile: pressKey", {"keycode": 24}),
+        ("ios", lambda it: it.view.press_key("volume_down"), "mobile: pressButton", {"name": "volumedown"}),
+        ("ios", lambda it: it.view.press_key("enter"), "POST /element/field-1/value", {"text": "\n"}),
     ],
 )  # fmt: skip
 async def test_a_call_ends_with_this_request(
@@ -142,30 +142,31 @@ WEB_PAGE = LaunchOptions(app_id="https://example.com/shop")
 @pytest.mark.parametrize(
     ("platforms", "replies", "act", "category", "message"),
     [
-        ("android", {"mobile: shell": NO_SHELL}, lambda it: it.kill(), Category.CONFIG_INVALID,
+        ("android", {"mobile: shell": NO_SHELL}, lambda it: it.app.kill(), Category.CONFIG_INVALID,
          "ask the operator to start Appium with --allow-insecure"),
-        ("android", {}, lambda it: it.kill("com.example.shop;reboot"), Category.SCRIPT_ERROR,
+        ("android", {}, lambda it: it.app.kill("com.example.shop;reboot"), Category.SCRIPT_ERROR,
          "is not the package name of an app"),
-        ("android ios", {}, lambda it: it.launch(WEB_PAGE), Category.SCRIPT_ERROR,
+        ("android ios", {}, lambda it: it.app.launch(WEB_PAGE), Category.SCRIPT_ERROR,
          "is a web page, not an app of this device"),
-        ("android ios", {"mobile: installApp": NO_ABI}, lambda it: it.install(Build()), Category.APP_INSTALL_FAILED,
+        ("android ios", {"mobile: installApp": NO_ABI}, lambda it: it.app.install(Build()), Category.APP_INSTALL_FAILED,
          "INSTALL_FAILED_NO_MATCHING_ABIS"),
         ("android ios", {"mobile: terminateApp": DriverError("unknown error", "no such app")},
-         lambda it: it.launch(), Category.APP_LAUNCH_FAILED, rf"{APP} was not launched: unknown error: no such app"),
-        ("android ios", {"mobile: terminateApp": DriverError("invalid session id", "")}, lambda it: it.launch(),
+         lambda it: it.app.launch(), Category.APP_LAUNCH_FAILED,
+         rf"{APP} was not launched: unknown error: no such app"),
+        ("android ios", {"mobile: terminateApp": DriverError("invalid session id", "")}, lambda it: it.app.launch(),
          Category.SESSION_LOST, "invalid session id"),
-        ("ios", {"GET /element/active": dict(FIELD)}, lambda it: it.press_key("power"), Category.SCRIPT_ERROR,
+        ("ios", {"GET /element/active": dict(FIELD)}, lambda it: it.view.press_key("power"), Category.SCRIPT_ERROR,
          "an iPhone has no key power; known keys: backspace, "),
-        ("android ios", {"GET /element/active": DriverError("no such element", "")}, lambda it: it.type("Ada"),
+        ("android ios", {"GET /element/active": DriverError("no such element", "")}, lambda it: it.view.type("Ada"),
          Category.SCRIPT_ERROR, "no editable field has the focus"),
-        ("ios", {}, lambda it: it.set_mode(Mode.AIRPLANE, on=True), Category.SCRIPT_ERROR,
+        ("ios", {}, lambda it: it.app.set_mode(Mode.AIRPLANE, on=True), Category.SCRIPT_ERROR,
          "airplane mode of an iOS device cannot be changed"),
-        ("android", {"mobile: getUiMode": "auto"}, lambda it: it.is_mode_on(Mode.DARK), Category.SCRIPT_ERROR,
+        ("android", {"mobile: getUiMode": "auto"}, lambda it: it.app.is_mode_on(Mode.DARK), Category.SCRIPT_ERROR,
          "dark mode"),
-        ("ios", {"mobile: getAppearance": {"style": "unsupported"}}, lambda it: it.is_mode_on(Mode.DARK),
+        ("ios", {"mobile: getAppearance": {"style": "unsupported"}}, lambda it: it.app.is_mode_on(Mode.DARK),
          Category.SCRIPT_ERROR, "dark mode"),
-        ("android", {}, lambda it: it.launch(LaunchOptions(permissions={"cammera": "allow"})), Category.SCRIPT_ERROR,
-         "unknown permission cammera; known permissions: all, bluetooth"),
+        ("android", {}, lambda it: it.app.launch(LaunchOptions(permissions={"cammera": "allow"})),
+         Category.SCRIPT_ERROR, "unknown permission cammera; known permissions: all, bluetooth"),
     ],
 )  # fmt: skip
 async def test_a_call_that_fails_has_a_category_and_says_why(
@@ -184,13 +185,13 @@ async def test_a_call_that_fails_has_a_category_and_says_why(
 async def test_web_links_open_in_safari_only_where_its_lasting_data_is_allowed(allowed: frozenset[str]) -> None:
     hub = FakeHub()
     device = phone("ios", hub, target=replace(SHARED, allowed_apps=allowed))
-    await device.open_link("shop://cart")
-    for act in (device.open_link, device.open_browser):
+    await device.app.open_link("shop://cart")
+    for target in (LinkTarget.ANY, LinkTarget.BROWSER):
         if allowed:
-            await act(PAGE)
+            await device.app.open_link(PAGE, target)
         else:
             with pytest.raises(DeviceFailure, match=r"com\.apple\.mobilesafari cannot be used: .*allowed_apps"):
-                await act(PAGE)
+                await device.app.open_link(PAGE, target)
     assert [given["url"] for order, given in hub.asked] == ["shop://cart", *[PAGE] * 2 * len(allowed)]
 
 
@@ -232,10 +233,10 @@ async def test_an_app_that_ends_without_being_stopped_has_crashed() -> None:
 async def test_an_unknown_app_is_neither_installed_nor_launched(platform: str) -> None:
     hub = FakeHub()
     device = phone(platform, hub, app=None, package=None)
-    await device.install(Build())
+    await device.app.install(Build())
     assert hub.asked == []
     with fails(Category.CONFIG_INVALID, "unknown app under test"):
-        await device.launch()
+        await device.app.launch()
 
 
 @BOTH
@@ -245,7 +246,7 @@ async def test_an_unknown_app_is_neither_installed_nor_launched(platform: str) -
 async def test_links_to_private_addresses_are_refused(platform: str, link: str) -> None:
     hub = FakeHub()
     with fails(Category.SCRIPT_ERROR, "the link cannot be opened: "):
-        await phone(platform, hub).open_link(link)
+        await phone(platform, hub).app.open_link(link)
     assert hub.asked == []
 
 
@@ -253,7 +254,7 @@ async def test_an_install_error_does_not_show_where_the_file_is() -> None:
     url = "https://worker-3.example:8090/files/secret-token/app.apk"
     hub = FakeHub({"mobile: installApp": DriverError("unknown error", f"Cannot download {url}: 500")})
     with pytest.raises(DeviceFailure, match="Cannot download the file: 500") as raised:
-        await phone("android", hub, app=url).install(Build())
+        await phone("android", hub, app=url).app.install(Build())
     assert "worker-3" not in raised.value.message
 
 
@@ -263,4 +264,4 @@ async def test_in_a_phones_browser_the_page_is_read(platform: str) -> None:
     driver = fake_driver(FakeHub(), {"automationName": AUTOMATION[platform], "browserName": "Safari"})
     device = assemble_device(driver, TARGET, info, Build(package_name=APP), None)
     with pytest.raises(DeviceFailure, match="answer from the page is malformed"):
-        await device.tree()
+        await device.view.tree()

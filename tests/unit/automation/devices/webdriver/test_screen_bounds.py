@@ -15,7 +15,6 @@ from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError
 from mobiletest_automation.devices.webdriver.native_view import NativeView
 from mobiletest_automation.devices.webdriver.phone_app import PhoneApp
-from mobiletest_automation.devices.webdriver.unsupported import unsupported_on_android
 from mobiletest_automation.screen.elements import Bounds, Point, walk
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
 from tests.unit.automation.devices.webdriver.phones import APP, in_turn, phone
@@ -48,7 +47,7 @@ async def test_swipes_read_no_page_source_and_ask_for_the_window_once() -> None:
 async def test_a_swipe_after_a_look_asks_for_nothing() -> None:
     hub = FakeHub({"GET /source": SOURCE})
     device = phone("android", hub)
-    assert (await device.tree()).bounds == await device.screen_bounds() == Bounds(0, 0, 400, 800)
+    assert (await device.view.tree()).bounds == await device.view.screen_bounds() == Bounds(0, 0, 400, 800)
     await swipe_left(device)
     assert hub.orders() == ["GET /source", "POST /actions"]
 
@@ -56,26 +55,26 @@ async def test_a_swipe_after_a_look_asks_for_nothing() -> None:
 async def test_the_window_is_asked_for_again_after_a_rotation() -> None:
     hub = FakeHub({"GET /window/rect": dict(WINDOW), "GET /orientation": "PORTRAIT"})
     device = phone("android", hub)
-    assert await device.screen_bounds() == Bounds(0, 0, 400, 800)
+    assert await device.view.screen_bounds() == Bounds(0, 0, 400, 800)
     hub.replies["GET /window/rect"] = {"x": 24, "y": 0, "width": 800, "height": 400}
-    await device.set_orientation("landscape_left")
-    assert await device.screen_bounds() == Bounds(0, 0, 800, 400)
+    await device.app.set_orientation("landscape_left")
+    assert await device.view.screen_bounds() == Bounds(0, 0, 800, 400)
     assert hub.orders().count("GET /window/rect") == 2
 
 
 @pytest.mark.parametrize(
     "act",
     [
-        lambda device: device.tap(HERE),
-        lambda device: device.double_tap(HERE),
-        lambda device: device.long_press(HERE),
-        lambda device: device.back(),
-        lambda device: device.press_key("enter"),
-        lambda device: device.hide_keyboard(),
-        lambda device: device.open_link("shop://video"),
-        lambda device: device.stop(),
-        lambda device: device.clear_state(),
-        lambda device: device.launch(),
+        lambda device: device.view.tap(HERE),
+        lambda device: device.view.tap(HERE, times=2),
+        lambda device: device.view.long_press(HERE),
+        lambda device: device.view.back(),
+        lambda device: device.view.press_key("enter"),
+        lambda device: device.view.hide_keyboard(),
+        lambda device: device.app.open_link("shop://video"),
+        lambda device: device.app.stop(),
+        lambda device: device.app.clear_state(),
+        lambda device: device.app.launch(),
     ],
 )
 async def test_the_bounds_are_asked_for_again_after_an_action(
@@ -85,23 +84,20 @@ async def test_the_bounds_are_asked_for_again_after_an_action(
     hub = FakeHub({"GET /source": SOURCE})
     hub.replies["GET /window/rect"] = {"x": 0, "y": 0, "width": 800, "height": 400}
     device = phone("android", hub)
-    assert (await device.tree()).bounds == Bounds(0, 0, 400, 800)
+    assert (await device.view.tree()).bounds == Bounds(0, 0, 400, 800)
     await act(device)
-    assert await device.screen_bounds() == Bounds(0, 0, 800, 400)
+    assert await device.view.screen_bounds() == Bounds(0, 0, 800, 400)
 
 
 async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
     times = iter((0.0, 60.0))
     hub = FakeHub({"mobile: queryAppState": 1})
-    info = DeviceInfo("phone-1", "android", simulated=False)
-    driver = fake_driver(hub)
-    commands = AndroidCommands(driver)
-    app = PhoneApp(driver, commands, TARGET, app_id=APP, app=None, clock=times.__next__)
-    device = WebDriverDevice(
-        info, driver, app, NativeView(driver, commands), target=TARGET, unsupported=unsupported_on_android
-    )
-    await device.launch()
-    await device.tap(HERE)
+    device = phone("android", hub)
+    commands = AndroidCommands(device.driver)
+    device.app = PhoneApp(device.driver, commands, TARGET, app_id=APP, app=None, clock=times.__next__)
+    device.view = NativeView(device.driver, commands, device.app.check)
+    await device.app.launch()
+    await device.view.tap(HERE)
     with pytest.raises(DeviceFailure, match=r"com\.example\.shop is no longer running"):
         await swipe_left(device)
 
@@ -110,7 +106,7 @@ async def test_a_browser_swipes_in_its_viewport_and_not_in_its_window() -> None:
     hub = FakeHub({VIEWPORT: [360, 640], "GET /window/rect": dict(WINDOW)})
     device = browser(hub)
     await swipe_left(device)
-    assert await device.screen_bounds() == Bounds(0, 0, 360, 640)
+    assert await device.view.screen_bounds() == Bounds(0, 0, 360, 640)
     assert hub.orders() == [VIEWPORT, "POST /actions"]
 
 
@@ -118,9 +114,9 @@ async def test_a_browser_swipes_in_its_viewport_after_a_dialog() -> None:
     hub = FakeHub({VIEWPORT: [360, 640], "GET /alert/text": "Delete it?"})
     hub.replies[PAGE_SCRIPT] = DriverError("unexpected alert open", "")
     device = browser(hub)
-    await device.tap(next(each for each in walk(await device.tree()) if each.text == "OK"))
+    await device.view.tap(next(each for each in walk(await device.view.tree()) if each.text == "OK"))
     assert hub.orders()[-1] == "POST /alert/accept"
-    assert await device.screen_bounds() == Bounds(0, 0, 360, 640)
+    assert await device.view.screen_bounds() == Bounds(0, 0, 360, 640)
     hub = FakeHub()
     with pytest.raises(DeviceFailure, match="the driver's answer from the page is malformed"):
         await swipe_left(browser(hub))

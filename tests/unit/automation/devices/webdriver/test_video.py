@@ -27,21 +27,21 @@ PICTURE = base64.b64encode(png((255, 0, 0), (300, 600))).decode()
 async def test_a_phone_makes_a_video_of_limited_length(platform: str, options: dict[str, object]) -> None:
     hub = FakeHub({STOP: base64.b64encode(b"mp4").decode()})
     device = phone(platform, hub)
-    await device.start_recording()
-    await device.begin_step("back")
-    assert await device.stop_recording() == Recording(b"mp4", "video/mp4")
+    await device.recorder.start()
+    await device.begin_step()
+    assert await device.recorder.stop() == Recording(b"mp4", "video/mp4")
     assert hub.orders() == [START, STOP]
     asked = dict(hub.asked[0][1]["options"])
     assert {name: asked.get(name) for name in options} == options
-    assert await device.stop_recording() is None
+    assert await device.recorder.stop() is None
 
 
 async def test_without_a_video_there_is_a_picture_for_each_step() -> None:
     hub = FakeHub({START: DriverError("unknown error", "ffmpeg is not installed"), "GET /screenshot": PICTURE})
     device = phone("ios", hub)
-    await device.start_recording()
-    await device.begin_step("back")
-    recording = await device.stop_recording()
+    await device.recorder.start()
+    await device.begin_step()
+    recording = await device.recorder.stop()
     assert recording is not None
     assert recording.content_type == "image/webp"
     assert hub.orders() == [START, *["GET /screenshot"] * 3]
@@ -51,15 +51,15 @@ async def test_a_browser_makes_pictures() -> None:
     hub = FakeHub({"GET /screenshot": PICTURE})
     info = DeviceInfo("phone-1", "android", simulated=False)
     device = assemble_device(fake_driver(hub), TARGET, info, NO_BUILD, None)
-    await device.begin_step("before")
-    await device.start_recording()
-    recording = await device.stop_recording()
+    await device.begin_step()
+    await device.recorder.start()
+    recording = await device.recorder.stop()
     assert recording is not None
     assert (recording.content_type, hub.orders()) == ("image/webp", ["GET /screenshot"] * 2)
 
 
 async def test_an_answer_that_is_not_a_video() -> None:
     device = phone("android", FakeHub({STOP: "abc"}))
-    await device.start_recording()
+    await device.recorder.start()
     with pytest.raises(HubUnreachable, match="not Base64"):
-        await device.stop_recording()
+        await device.recorder.stop()
