@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -138,10 +139,11 @@ def command(group: typer.Typer, name: str | None = None, **options: Any) -> Call
         @wraps(function)
         def run(**values: Any) -> None:
             common = {key: values.pop(key) for key in _COMMON}
-            raise typer.Exit(_run(function, common, values))
+            raise typer.Exit(_run(function, common, _grouped(declared, values)))
 
         hints = {**inspect.get_annotations(function, eval_str=True)}
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        declared = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        own = [parameter for each in declared for parameter in _options_of(each)]
         for parameter in own:
             _complete_values(parameter)
         common = [
@@ -156,6 +158,23 @@ def command(group: typer.Typer, name: str | None = None, **options: Any) -> Call
         return function
 
     return register
+
+
+def _options_of(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """The options of a dataclass, or the parameter itself if it is one option."""
+    group = parameter.annotation
+    if not is_dataclass(group):
+        return [parameter]
+    hints = get_type_hints(group, include_extras=True)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return [inspect.Parameter(x.name, kind, default=x.default, annotation=hints[x.name]) for x in fields(group)]
+
+
+def _grouped(parameters: Sequence[inspect.Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a function, of the values of its options."""
+    groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
+    grouped = {name: group(**{x.name: values[x.name] for x in fields(group)}) for name, group in groups.items()}
+    return {each.name: grouped[each.name] if each.name in grouped else values[each.name] for each in parameters}
 
 
 def _complete_values(parameter: inspect.Parameter) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,211 +37,257 @@ def register(app: typer.Typer) -> None:
     command(app, "run", epilog=EPILOG)(run)
 
 
-def run(
-    context: Context,
+@dataclass(frozen=True)
+class WhatToRun:
+    """What to run, and with which variables."""
+
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Folder of flows, or flow files in it; app files, as with --file.")
-    ] = None,
-    file: Annotated[
-        list[Path] | None, typer.Option(help="App file to upload (.apk, .ipa); one for each platform.")
-    ] = None,
-    app: Annotated[list[str] | None, app_option("App, by name or id; one for each platform.")] = None,
-    build: Annotated[str | None, typer.Option(help="Version of the build: to test, or to upload the file as.")] = None,
-    workflow: Annotated[str | None, typer.Option(help="Start this workflow, by name or id.")] = None,
-    test: Annotated[list[str] | None, typer.Option(help="Only this test, by name, path or id.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only tests with this tag.")] = None,
-    exclude_tag: Annotated[list[str] | None, typer.Option(help="No tests with this tag.")] = None,
-    platform: Annotated[str | None, typer.Option(help="Android or iOS.")] = None,
-    workspace: Annotated[
-        str | None, typer.Option(help="Name of the folder on the server; the app's name without it.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the execution; the workspace's without it.")] = None,
+    ] = None
+    file: Annotated[list[Path] | None, typer.Option(help="App file to upload (.apk, .ipa); one for each platform.")] = (
+        None
+    )
+    app: Annotated[list[str] | None, app_option("App, by name or id; one for each platform.")] = None
+    platform: Annotated[str | None, typer.Option(help="Android or iOS.")] = None
+    test: Annotated[list[str] | None, typer.Option(help="Only this test, by name, path or id.")] = None
+    tag: Annotated[list[str] | None, typer.Option(help="Only tests with this tag.")] = None
+    exclude_tag: Annotated[list[str] | None, typer.Option(help="No tests with this tag.")] = None
+    name: Annotated[str | None, typer.Option(help="Name of the execution; the workspace's without it.")] = None
     env: Annotated[
         list[str] | None,
         typer.Option("--env", "-e", help="Variable NAME=VALUE; NAME takes it from the environment."),
-    ] = None,
+    ] = None
     secret: Annotated[
         list[str] | None,
         typer.Option("--secret", "-s", help="Variable NAME whose value, that of the environment, is shown nowhere."),
-    ] = None,
-    retries: Annotated[int | None, typer.Option(min=0, max=5, help="Further attempts at tests that fail.")] = None,
-    shard: Annotated[str | None, typer.Option(help="Only a part of the tests, such as 2/5.")] = None,
+    ] = None
+    retries: Annotated[int | None, typer.Option(min=0, max=5, help="Further attempts at tests that fail.")] = None
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """What only a server can do."""
+
+    build: Annotated[str | None, typer.Option(help="Version of the build: to test, or to upload the file as.")] = None
+    workflow: Annotated[str | None, typer.Option(help="Start this workflow, by name or id.")] = None
+    workspace: Annotated[
+        str | None, typer.Option(help="Name of the folder on the server; the app's name without it.")
+    ] = None
+    shard: Annotated[str | None, typer.Option(help="Only a part of the tests, such as 2/5.")] = None
     cancel_previous: Annotated[
         bool, typer.Option("--cancel-previous", help="Cancel earlier executions of this change.")
-    ] = False,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the end.")] = True,
-    timeout: Annotated[int | None, typer.Option(min=1, help="Seconds to wait at most.")] = None,
-    gate: Annotated[
-        bool | None, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")
-    ] = None,
-    base_branch: Annotated[str | None, typer.Option(help="Branch that the gate compares with.")] = None,
-    fail_on_timeout: Annotated[bool, typer.Option(help="Exit code 6 when --timeout has passed.")] = True,
-    fail_on_cancellation: Annotated[bool, typer.Option(help="Exit code 5 when the execution was cancelled.")] = True,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
-    junit_strict: Annotated[
-        bool, typer.Option("--junit-strict", help="JUnit without properties of testcases.")
-    ] = False,
-    report: Annotated[Path | None, typer.Option(help="Write a Markdown report to this file.")] = None,
+    ] = False
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the end.")] = True
+    gate: Annotated[bool | None, typer.Option("--gate/--no-gate", help="Let the gate decide, not every failure.")] = (
+        None
+    )
+    base_branch: Annotated[str | None, typer.Option(help="Branch that the gate compares with.")] = None
+    fail_on_cancellation: Annotated[bool, typer.Option(help="Exit code 5 when the execution was cancelled.")] = True
+    local_server: Annotated[
+        bool, typer.Option("--local-server", help="Start a server on this machine for this command only.")
+    ] = False
+    open_: Annotated[bool, typer.Option("--open", help="Open the execution in the browser.")] = False
+
+
+@dataclass(frozen=True)
+class CiOptions:
+    """Which change is tested, if CI does not say it."""
+
+    ci_branch: Annotated[str | None, typer.Option(help="Branch under test, if CI does not say it.")] = None
+    ci_commit: Annotated[str | None, typer.Option(help="Commit under test.")] = None
+    ci_pr: Annotated[int | None, typer.Option(help="Number of the pull request.")] = None
+    ci_repository: Annotated[str | None, typer.Option(help="Repository, such as team/app.")] = None
+
+    @property
+    def given(self) -> dict[str, str | int]:
+        """What is given, by the fields of an attribution."""
+        values = {
+            "branch": self.ci_branch,
+            "commit_sha": self.ci_commit,
+            "pr_number": self.ci_pr,
+            "repository": self.ci_repository,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long the command waits."""
+
+    timeout: Annotated[int | None, typer.Option(min=1, help="Seconds to wait at most.")] = None
+    fail_on_timeout: Annotated[bool, typer.Option(help="Exit code 6 when --timeout has passed.")] = True
+
+
+@dataclass(frozen=True)
+class ResultFileOptions:
+    """Which files to write."""
+
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None
+    junit_strict: Annotated[bool, typer.Option("--junit-strict", help="JUnit without properties of testcases.")] = False
+    report: Annotated[Path | None, typer.Option(help="Write a Markdown report to this file.")] = None
     artifacts: Annotated[
         Path | None, typer.Option(help="Download screenshots, trees and logs of failures to this folder.")
-    ] = None,
-    ci_branch: Annotated[str | None, typer.Option(help="Branch under test, if CI does not say it.")] = None,
-    ci_commit: Annotated[str | None, typer.Option(help="Commit under test.")] = None,
-    ci_pr: Annotated[int | None, typer.Option(help="Number of the pull request.")] = None,
-    ci_repository: Annotated[str | None, typer.Option(help="Repository, such as team/app.")] = None,
-    local: Annotated[bool, typer.Option("--local", help="Run in this process, without a server.")] = False,
+    ] = None
+
+    @property
+    def destinations(self) -> Destinations:
+        from mobiletest_cli.results.files import Destinations
+
+        return Destinations(self.junit, self.junit_strict, self.report, self.artifacts)
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """Runs in this process."""
+
+    local: Annotated[bool, typer.Option("--local", help="Run in this process, without a server.")] = False
     device: Annotated[
         str | None,
         typer.Option(help="With --local: simulated, a serial or udid, chrome, or the URL of an Appium server."),
-    ] = None,
+    ] = None
     capability: Annotated[
         list[str] | None, typer.Option(help="With --local: capability NAME=VALUE of the session.")
-    ] = None,
+    ] = None
     from_: Annotated[
         str | None, typer.Option("--from", metavar="STEP", help="With --local: begin at this step, 3 or flow.yaml:12.")
-    ] = None,
+    ] = None
     until: Annotated[
         str | None, typer.Option(metavar="STEP", help="With --local: end with this step, 5 or flow.yaml:17.")
-    ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="With --local: run again after changes.")] = False,
+    ] = None
+    watch: Annotated[bool, typer.Option("--watch", help="With --local: run again after changes.")] = False
     interactive: Annotated[
         bool, typer.Option("--interactive", help="With --local: try steps where one fails, and write them to the file.")
-    ] = False,
-    local_server: Annotated[
-        bool, typer.Option("--local-server", help="Start a server on this machine for this command only.")
-    ] = False,
-    open_: Annotated[bool, typer.Option("--open", help="Open the execution in the browser.")] = False,
+    ] = False
+
+
+def run(
+    context: Context,
+    what: WhatToRun,
+    server: ServerOptions,
+    ci: CiOptions,
+    limits: Limits,
+    results: ResultFileOptions,
+    here: LocalOptions,
 ) -> int:
     """Upload the build, import the flows, run them, and report."""
+    if here.local:
+        return _run_here(context, what, server, limits, results, here)
+    if given := _given(here):
+        raise CliError(f"{given[0]} is for runs in this process", USAGE, "Run with --local")
     from mobiletest_cli.ci import detect, missing_branch
-    from mobiletest_cli.results.files import Destinations
-    from mobiletest_cli.start import Selection
     from mobiletest_cli.test_run import TestRun, WaitOptions
 
     project = context.project
-    said: dict[str, Any] = {"branch": ci_branch, "commit_sha": ci_commit, "pr_number": ci_pr}
-    said["repository"] = ci_repository
-    local_only: dict[str, Any] = {"--device": device, "--capability": capability, "--from": from_, "--until": until}
-    local_only |= {"--watch": watch, "--interactive": interactive}
-    if local:
-        server_only = {
-            "--workflow": workflow,
-            "--build": build,
-            "--workspace": workspace,
-            "--shard": shard,
-            "--cancel-previous": cancel_previous,
-            "--no-wait": not wait,
-            "--gate": gate,
-            "--base-branch": base_branch,
-            "--local-server": local_server,
-            "--open": open_,
-            "--no-fail-on-cancellation": not fail_on_cancellation,
-        }
-        refuse_without_server([option for option, value in server_only.items() if value])
-        file, app = [*(file or ()), *map(Path, app or ())], None
-    elif given := [option for option, value in local_only.items() if value]:
-        raise CliError(f"{given[0]} is for runs in this process", USAGE, "Run with --local")
-    files, apps, paths = app_files(context.output, file or (), app or (), paths or ())
-    if local:
-        selection = Selection(
-            app_files=files,
-            platform=platform_name(chosen) if (chosen := platform or project.platform) else None,
-            paths=context.flow_paths(paths),
-            tests=test or (),
-            tags=tag or project.tags or (),
-            excluded_tags=exclude_tag or (),
-            name=name,
-            env=_with_secrets({**(project.env or {}), **_variables(env or (), os.environ)}, secret or (), os.environ),
-            shell=os.environ,
-            retries=project.retries if retries is None else retries,
-        )
-        return _run_here(
-            context,
-            selection,
-            Destinations(junit, junit_strict, report, artifacts),
-            device=device,
-            capabilities=capability or (),
-            timeout=timeout or project.timeout,
-            fail_on_timeout=fail_on_timeout,
-            start=from_,
-            end=until,
-            watch=watch,
-            interactive=interactive,
-        )
-    found = detect(os.environ, *paths[:1], Path.cwd())
-    attribution = replace(found, **{name: value for name, value in said.items() if value is not None})
-    attribution = replace(attribution, base_branch=context.base_branch(base_branch, attribution))
-    wanted = Selection(
-        app_files=files,
-        apps=apps or ([project.app] if project.app else ()),
-        version=build,
-        platform=platform_name(chosen) if (chosen := platform or project.platform) else None,
-        paths=paths,
-        workspace=workspace or project.workspace,
-        workflow=workflow or (None if paths or test or tag else project.workflow),
-        tests=test or (),
-        tags=tag or project.tags or (),
-        excluded_tags=exclude_tag or (),
-        name=name,
-        env=_with_secrets({**(project.env or {}), **_variables(env or (), os.environ)}, secret or (), os.environ),
-        shell=os.environ,
-        retries=project.retries if retries is None else retries,
-        shard=_shard(shard),
-        cancel_previous=cancel_previous,
-        revision=attribution.commit_sha,
-    )
+    selection = _selection(context, what)
+    attribution = replace(detect(os.environ, *selection.paths[:1], Path.cwd()), **ci.given)  # type: ignore[arg-type]
+    attribution = replace(attribution, base_branch=context.base_branch(server.base_branch, attribution))
     options = WaitOptions(
-        wait=wait,
-        timeout=timeout or project.timeout,
-        gate=gate if gate is not None else project.gate is not False,
+        wait=server.wait,
+        timeout=limits.timeout or project.timeout,
+        gate=server.gate if server.gate is not None else project.gate is not False,
         base_branch=attribution.base_branch,
-        fail_on_timeout=fail_on_timeout,
-        fail_on_cancellation=fail_on_cancellation,
-        open_browser=open_,
+        fail_on_timeout=limits.fail_on_timeout,
+        fail_on_cancellation=server.fail_on_cancellation,
+        open_browser=server.open_,
     )
-    destinations = Destinations(junit, junit_strict, report, artifacts)
-    destinations.check(wait=wait)
-    wanted = _with_folder(wanted, context, has_tags=bool(tag))
+    destinations = results.destinations
+    destinations.check(wait=server.wait)
+    selection = _on_server(context, selection, server, attribution.commit_sha, has_tags=bool(what.tag))
     if missing := missing_branch(attribution):
         context.output.warn(". ".join(missing))
-    if local_server:
-        from mobiletest_cli.interruption import interruption
-        from mobiletest_cli.local_server import local_server as start_server
-
-        with interruption(), start_server(context.output) as server:
-            context.server = server
-            return TestRun(context.api, context.output, attribution, destinations).run(wanted, options)
-    return TestRun(context.api, context.output, attribution, destinations).run(wanted, options)
-
-
-def refuse_without_server(options: Sequence[str]) -> None:
-    """CliError: there is an option among them, which are those that are given and only a server can do."""
-    if options:
-        raise CliError(f"{options[0]} needs a server, and --local has none", USAGE, f"Leave out {', '.join(options)}")
+    with _server(context) if server.local_server else nullcontext():
+        return TestRun(context.api, context.output, attribution, destinations).run(selection, options)
 
 
 def _run_here(
     context: Context,
-    selection: Selection,
-    destinations: Destinations,
-    *,
-    device: str | None,
-    capabilities: Sequence[str],
-    timeout: float | None,
-    fail_on_timeout: bool,
-    start: str | None,
-    end: str | None,
-    watch: bool,
-    interactive: bool,
+    what: WhatToRun,
+    server: ServerOptions,
+    limits: Limits,
+    results: ResultFileOptions,
+    here: LocalOptions,
 ) -> int:
-    """Run without a server. The exit code; CliError: it could not be started."""
+    """Run without a server. The exit code.
+
+    Raises:
+        CliError: it could not be started.
+    """
     from mobiletest_cli.local_requirements import check_installed
 
+    if given := _given(server):
+        hint = f"Leave out {', '.join(given)}"
+        raise CliError(f"{given[0]} needs a server, and --local has none", USAGE, hint)
+    what = replace(what, file=[*(what.file or ()), *map(Path, what.app or ())], app=None)
+    selection = _selection(context, what)
+    selection = replace(selection, paths=context.flow_paths(selection.paths))
     check_installed()
-    from mobiletest_cli.local_run.command import LocalOptions, LocalTestRun
+    from mobiletest_cli.local_run.command import LocalTestRun
 
-    options = LocalOptions(device, capabilities, timeout, fail_on_timeout, start, end, watch, interactive)
-    return LocalTestRun(context.output, destinations).run(selection, options)
+    limits = replace(limits, timeout=limits.timeout or context.project.timeout)
+    return LocalTestRun(context.output, results.destinations).run(selection, here, limits)
+
+
+def _given(options: ServerOptions | LocalOptions) -> list[str]:
+    """The options that are given, as they are written."""
+    values = [(each, getattr(options, each.name)) for each in fields(options)]
+    return [
+        f"--{'no-' if value is False else ''}{each.name.strip('_').replace('_', '-')}"
+        for each, value in values
+        if value != each.default and (value or each.default)
+    ]
+
+
+def _selection(context: Context, what: WhatToRun) -> Selection:
+    """What to run, as far as it does not depend on a server."""
+    from mobiletest_cli.start import Selection
+
+    project, environ = context.project, os.environ
+    files, apps, paths = app_files(context.output, what.file or (), what.app or (), what.paths or ())
+    platform = what.platform or project.platform
+    env = {**(project.env or {}), **_variables(what.env or (), environ)}
+    return Selection(
+        app_files=files,
+        apps=apps,
+        platform=platform_name(platform) if platform else None,
+        paths=paths,
+        tests=what.test or (),
+        tags=what.tag or project.tags or (),
+        excluded_tags=what.exclude_tag or (),
+        name=what.name,
+        env=_with_secrets(env, what.secret or (), environ),
+        shell=environ,
+        retries=project.retries if what.retries is None else what.retries,
+    )
+
+
+def _on_server(
+    context: Context, selection: Selection, server: ServerOptions, revision: str | None, *, has_tags: bool
+) -> Selection:
+    """The selection with what a server has: apps, builds and workflows."""
+    project = context.project
+    has_tests = selection.paths or selection.tests or has_tags
+    selection = replace(
+        selection,
+        apps=selection.apps or ([project.app] if project.app else ()),
+        version=server.build,
+        workspace=server.workspace or project.workspace,
+        workflow=server.workflow or (None if has_tests else project.workflow),
+        shard=_shard(server.shard),
+        cancel_previous=server.cancel_previous,
+        revision=revision,
+    )
+    return _with_folder(selection, context, has_tags=has_tags)
+
+
+@contextmanager
+def _server(context: Context) -> Iterator[None]:
+    """During the block, a server on this machine, which the context uses."""
+    from mobiletest_cli.interruption import interruption
+    from mobiletest_cli.local_server import local_server
+
+    with interruption(), local_server(context.output) as server:
+        context.server = server
+        yield
 
 
 def _with_folder(wanted: Selection, context: Context, *, has_tags: bool) -> Selection:

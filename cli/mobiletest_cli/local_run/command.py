@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,27 +41,11 @@ from mobiletest_cli.verdict import exit_code
 if TYPE_CHECKING:
     from mobiletest_automation.model_ports import ModelProvider
     from mobiletest_automation.scripting.http import HttpRequest, HttpResponse, SendHttp
+    from mobiletest_cli.commands.run import Limits, LocalOptions
     from mobiletest_cli.start import Selection
     from mobiletest_cli.workspace import Workspace
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-@dataclass(frozen=True)
-class LocalOptions:
-    """How to run. `timeout` is in seconds, for all flows together; `capabilities` are NAME=VALUE.
-
-    `start` and `end` are the steps of --from and --until, both included.
-    """
-
-    device: str | None = None
-    capabilities: Sequence[str] = ()
-    timeout: float | None = None
-    fail_on_timeout: bool = True
-    start: str | None = None
-    end: str | None = None
-    watch: bool = False
-    interactive: bool = False
 
 
 class LocalTestRun:
@@ -73,42 +57,43 @@ class LocalTestRun:
         self._machine = machine or ThisMachine()
         self._evidence: Path | None = None
 
-    def run(self, wanted: Selection, options: LocalOptions) -> int:
+    def run(self, wanted: Selection, options: LocalOptions, limits: Limits) -> int:
         """The exit code. CliError: it could not be started. A signal ends it, and closes the session first."""
         self._destinations.check(wait=True)
         if options.interactive:
             check_terminal(self._output)
             wanted = replace(wanted, retries=0)
-        device = choose_device(self._machine, options.device, wanted.platform, options.capabilities)
+        device = choose_device(self._machine, options.device, wanted.platform, options.capability or ())
         if not options.watch:
-            return self._run_once(wanted, options, device)
+            return self._run_once(wanted, options, limits, device)
         if self._output.as_json:
             raise CliError("--json is one document, and --watch runs again and again", USAGE, "Leave out one of them")
         files = WatchedFiles(wanted.paths, wanted.app_files, without=self._destinations.artifacts)
-        return run_on_change(self._output, files, lambda: self._run_once_more(wanted, options, device))
+        return run_on_change(self._output, files, lambda: self._run_once_more(wanted, options, limits, device))
 
-    def _run_once_more(self, wanted: Selection, options: LocalOptions, device: ChosenDevice) -> int:
+    def _run_once_more(self, wanted: Selection, options: LocalOptions, limits: Limits, device: ChosenDevice) -> int:
         """As `_run_once`, but what is wrong is shown, since the next change may repair it."""
         if self._destinations.artifacts is None and self._evidence is not None:
             shutil.rmtree(self._evidence, ignore_errors=True)
         try:
-            return self._run_once(wanted, options, device)
+            return self._run_once(wanted, options, limits, device)
         except CliError as error:
             self._output.error(error)
             return error.exit_code
 
-    def _run_once(self, wanted: Selection, options: LocalOptions, device: ChosenDevice) -> int:
-        plan, files = prepare(self._output, wanted, device, options.start, options.end)
+    def _run_once(self, wanted: Selection, options: LocalOptions, limits: Limits, device: ChosenDevice) -> int:
+        plan, files = prepare(self._output, wanted, device, options.from_, options.until)
         part = f" ({plan.flows[0].part})" if plan.flows[0].part else ""
         name = wanted.name or wanted.workspace or Path.cwd().name or "mobiletest"
         results = LocalResults(str(uuid4()), f"{name}{part}")
         app = wanted.app_files[0] if wanted.app_files else None
         with self._evidence_folder() as evidence:
             with _logs_shown(self._output), running_hub(device) as running:
-                work = _Work(self._output, results, evidence, options, FlowEditor(files.text, files.display_path))
+                editor = FlowEditor(files.text, files.display_path) if options.interactive else None
+                work = _Work(self._output, results, evidence, limits.timeout, editor)
                 reason = asyncio.run(work.run(plan, running, app))
             results.finish_evidence(self._output)
-        if reason is not None and reason.exit_code == TIMEOUT and not options.fail_on_timeout:
+        if reason is not None and reason.exit_code == TIMEOUT and not limits.fail_on_timeout:
             self._output.warn(reason.message)
             reason = None
         return self._publish(results, files, reason)
@@ -135,13 +120,14 @@ class _Work:
     """The part that runs in an event loop."""
 
     def __init__(
-        self, output: Output, results: LocalResults, evidence: Path, options: LocalOptions, editor: FlowEditor
+        self, output: Output, results: LocalResults, evidence: Path, timeout: float | None, editor: FlowEditor | None
     ) -> None:
+        """`timeout` is in seconds; with an `editor` a person tries steps where one fails."""
         self._output = output
         self._editor = editor
         self._results = results
         self._evidence = evidence
-        self._options = options
+        self._timeout = timeout
         self._reason: CliError | None = None
         self._display = Display(output)
 
@@ -157,7 +143,7 @@ class _Work:
                 on_defect=self._show_defect,
                 models=await _open_models(stack, os.environ),
                 new_http=_new_http,
-                new_human=self._new_human if self._options.interactive else None,
+                new_human=self._new_human,
             )
             task = asyncio.ensure_future(runner.run(plan, lambda: str(uuid4())))
             with self._stopped_by_signals(task, devices), self._live():
@@ -168,7 +154,7 @@ class _Work:
         return self._reason
 
     async def _wait(self, task: asyncio.Future[None]) -> None:
-        seconds = self._options.timeout
+        seconds = self._timeout
         try:
             async with asyncio.timeout(seconds):
                 await task
@@ -178,8 +164,8 @@ class _Work:
             if self._reason is None:
                 raise
 
-    def _new_human(self, folder: EvidenceFolder) -> TerminalHuman:
-        return TerminalHuman(self._output, self._editor, folder, read_line)
+    def _new_human(self, folder: EvidenceFolder) -> TerminalHuman | None:
+        return TerminalHuman(self._output, self._editor, folder, read_line) if self._editor is not None else None
 
     def _show(self, run: LocalRun) -> None:
         self._display.tally.add_execution(self._results.execution())
@@ -191,7 +177,7 @@ class _Work:
 
     @contextmanager
     def _live(self) -> Iterator[None]:
-        if not self._output.live or self._options.interactive:
+        if not self._output.live or self._editor is not None:
             yield
             return
         with self._output.status(lambda: self._display.line(0.0)):

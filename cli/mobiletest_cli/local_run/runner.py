@@ -93,11 +93,11 @@ class LocalRunner:
         on_defect: Callable[[Exception], None],
         models: ModelProvider | None = None,
         new_http: Callable[[], SendHttp] | None = None,
-        new_human: Callable[[EvidenceFolder], Human] | None = None,
+        new_human: Callable[[EvidenceFolder], Human | None] = lambda _: None,
     ) -> None:
         """Artifacts go to a folder for each run in the folder `evidence`. `new_http` makes what sends the requests of
         the scripts of one attempt; None: they have no network. `new_human` makes the person who tries steps where one
-        fails; None: nobody does.
+        fails, if there is one.
         """
         self._devices = devices
         self._models = models
@@ -157,14 +157,15 @@ class LocalRunner:
         async def remember(steps: Sequence[Any], artifacts: Sequence[Any]) -> None:
             partial.update(steps=tuple(steps), artifacts=tuple(artifacts))
 
+        human = self._new_human(folder)
         try:
             http = self._new_http() if self._new_http is not None else None
             runner = AttemptRunner(self._devices, model=self._models, http=http, release_seconds=CLOSE_SECONDS)
             result = await runner.run(
-                self._request(run, plan, flow, number),
+                self._request(run, plan, flow, number, interactive=human is not None),
                 evidence=folder,
                 progress=remember,
-                human=self._new_human(folder) if self._new_human is not None else None,
+                human=human,
                 files=LocalFlowFiles(flow.files),
             )
         except asyncio.CancelledError:
@@ -179,7 +180,9 @@ class LocalRunner:
         self._change(index, attempts=(*run.attempts, ended))
         return ended
 
-    def _request(self, run: LocalRun, plan: Plan, flow: PlannedFlow, number: int) -> AttemptRequest:
+    def _request(
+        self, run: LocalRun, plan: Plan, flow: PlannedFlow, number: int, *, interactive: bool
+    ) -> AttemptRequest:
         request = AttemptRequest(
             run_id=run.id,
             flow_name=Path(flow.path).stem,
@@ -194,9 +197,7 @@ class LocalRunner:
             env=plan.variables,
             secrets=plan.secrets,
         )
-        if self._new_human is None:
-            return request
-        return replace(request, interactive=True, run_seconds=INTERACTIVE_SECONDS)
+        return replace(request, interactive=True, run_seconds=INTERACTIVE_SECONDS) if interactive else request
 
     def _end(self, index: int, failure: Failure | None) -> None:
         status, success = verdict(failure)
