@@ -96,7 +96,7 @@ class Consumer:
         self._join = join
         self._wake = asyncio.Event()
         self._stopping = False
-        self._stopped = asyncio.Event()
+        self._fetching: asyncio.Task[list[ConsumerRecord]] | None = None
         self._polled_at = self._clock.monotonic()
         self._member: GroupMember | None = None
 
@@ -107,8 +107,9 @@ class Consumer:
     def stop(self) -> None:
         """Stop fetching; `run` returns when the current batch is handled and committed."""
         self._stopping = True
-        self._stopped.set()
         self._wake.set()
+        if self._fetching is not None:
+            self._fetching.cancel()
 
     def poll_age(self) -> float:
         """Seconds since the last poll."""
@@ -149,35 +150,31 @@ class Consumer:
                 raise failed.error from failed.error.__cause__
 
     async def _consume(self, member: GroupMember) -> None:
-        stopped = asyncio.create_task(self._stopped.wait())
         self._member = member
         try:
-            await self._consume_until(stopped, member)
+            while not self._stopping:
+                self._polled_at = self._clock.monotonic()
+                room = min(self._capacity(), self._max_batch)
+                if room <= 0:
+                    await self._pause(member, POLL_SECONDS)
+                    continue
+                records = await self._fetch(member, room)
+                if records and await self._finish(member, batch := RecordBatch(records)):
+                    await self._commit(member, batch.owned_records())
         finally:
             self._member = None
-            stopped.cancel()
 
-    async def _consume_until(self, stopped: asyncio.Task[bool], member: GroupMember) -> None:
-        while not self._stopping:
-            self._polled_at = self._clock.monotonic()
-            room = min(self._capacity(), self._max_batch)
-            if room <= 0:
-                await self._pause(member, POLL_SECONDS)
-                continue
-            records = await self._fetch(stopped, member, room)
-            if records and await self._finish(member, batch := RecordBatch(records)):
-                await self._commit(member, batch.owned_records())
-
-    async def _fetch(self, stopped: asyncio.Task[bool], member: GroupMember, room: int) -> list[ConsumerRecord]:
+    async def _fetch(self, member: GroupMember, room: int) -> list[ConsumerRecord]:
         """The next records; none as soon as `stop` is called, which then need not wait for the poll."""
-        fetching = asyncio.create_task(member.fetch(room, POLL_SECONDS))
+        self._fetching = asyncio.create_task(member.fetch(room, POLL_SECONDS))
         try:
-            await asyncio.wait({fetching, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            return fetching.result() if fetching.done() else []
+            return await self._fetching
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+            return []
         finally:
-            if not fetching.done():
-                fetching.cancel()
-                await asyncio.wait({fetching})
+            self._fetching = None
 
     async def _finish(self, member: GroupMember, batch: RecordBatch) -> bool:
         """Handle or dead-letter every record, but those lost in a rebalance or held; False when stopped before that."""
