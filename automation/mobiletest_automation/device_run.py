@@ -20,7 +20,7 @@ from mobiletest_automation.evidence.failure_capture import LATE_SECONDS, Failure
 from mobiletest_automation.evidence.recorder import StepRecorder, TranscriptRecorder
 from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.steps import Flow
-from mobiletest_automation.flows.values import ExpressionError
+from mobiletest_automation.flows.templates import ExpressionError
 from mobiletest_automation.flows.variables import Scope
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.run_config import CacheRetryMode, RunConfig

@@ -6,7 +6,7 @@ from typing import Any
 
 from mobiletest_automation.devices.port import Device
 from mobiletest_automation.devices.watcher import Watcher
-from mobiletest_automation.flows.secret_names import is_secret_name
+from mobiletest_automation.flows.environment import is_secret_name
 from mobiletest_automation.screen.elements import Element, walk
 from mobiletest_automation.secret_spellings import (
     LONGEST_SPELLING,

@@ -5,8 +5,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TypeAlias, assert_never
 
-from mobiletest_automation.commands.context import CommandContext, command_outcome
-from mobiletest_automation.commands.preview import preview_value
+from mobiletest_automation.commands.context import CommandContext, command_outcome, preview_value
 from mobiletest_automation.commands.support import missing_file
 from mobiletest_automation.devices.port import LaunchOptions, LinkTarget
 from mobiletest_automation.flows import app_commands, device_commands

@@ -1,12 +1,17 @@
 """Checks of what is visible, and waits."""
 
-from mobiletest_automation.commands.context import CommandContext, FirstMatch, command_outcome
-from mobiletest_automation.commands.preview import preview_expected, preview_value
+from mobiletest_automation.commands.context import (
+    CommandContext,
+    FirstMatch,
+    command_outcome,
+    preview_expected,
+    preview_value,
+)
 from mobiletest_automation.commands.selector_search import explain_missing, find_by_selector
 from mobiletest_automation.devices.stability import wait_until_stable
 from mobiletest_automation.flows import assertion_commands as commands
 from mobiletest_automation.flows.selectors import NOT_A_WEB_PAGE, Condition, Selector, css_selectors_of
-from mobiletest_automation.flows.values import is_true
+from mobiletest_automation.flows.templates import is_true
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import StepFailed, StepOutcome, not_visible_error, still_visible_error
 from mobiletest_automation.screen.elements import Element

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from mobiletest_automation.commands.context import CommandContext, command_outcome
-from mobiletest_automation.commands.preview import preview_element, preview_value
+from mobiletest_automation.commands.context import CommandContext, command_outcome, preview_element, preview_value
 from mobiletest_automation.commands.support import missing_file
 from mobiletest_automation.devices.stability import wait_until_stable
 from mobiletest_automation.flows.capture_commands import (

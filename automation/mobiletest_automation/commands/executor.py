@@ -3,8 +3,7 @@
 from mobiletest_automation.commands.apps import perform_on_app, preview_on_app
 from mobiletest_automation.commands.assertions import condition_holds, perform_assertion, preview_assertion
 from mobiletest_automation.commands.captures import perform_capture, preview_capture
-from mobiletest_automation.commands.context import CommandContext
-from mobiletest_automation.commands.preview import preview_value
+from mobiletest_automation.commands.context import CommandContext, preview_value
 from mobiletest_automation.commands.support import unsupported
 from mobiletest_automation.commands.texts import perform_text, preview_text
 from mobiletest_automation.commands.touch import perform_touch, preview_touch

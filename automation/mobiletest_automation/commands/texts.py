@@ -2,8 +2,13 @@
 
 from typing import assert_never
 
-from mobiletest_automation.commands.context import CommandContext, command_outcome, join_messages
-from mobiletest_automation.commands.preview import preview_element, preview_value
+from mobiletest_automation.commands.context import (
+    CommandContext,
+    command_outcome,
+    join_messages,
+    preview_element,
+    preview_value,
+)
 from mobiletest_automation.flows import text_commands as commands
 from mobiletest_automation.flows.nodes import quote
 from mobiletest_automation.flows.texts import cut

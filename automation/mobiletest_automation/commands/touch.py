@@ -1,7 +1,14 @@
 """Taps, swipes and scrolls: what they do, and what a preview of them shows."""
 
-from mobiletest_automation.commands.context import CommandContext, FirstMatch, command_outcome, join_messages
-from mobiletest_automation.commands.preview import preview_element, preview_expected, preview_value
+from mobiletest_automation.commands.context import (
+    CommandContext,
+    FirstMatch,
+    command_outcome,
+    join_messages,
+    preview_element,
+    preview_expected,
+    preview_value,
+)
 from mobiletest_automation.commands.selector_search import explain_missing
 from mobiletest_automation.devices.gestures import point_at, point_of, scroll, scroll_until, swipe, swipe_between
 from mobiletest_automation.devices.stability import wait_for_change, wait_until_stable

@@ -143,16 +143,20 @@ def _read_app_id(node: Node) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenLink(BaseCommand):
-    """Open a link in the app that handles it, in the browser, or in the app under test without a question."""
-
+class _LinkCommand(BaseCommand):
     link: str
-    in_browser: bool = False
-    in_own_app: bool = False
 
     @property
     def subject(self) -> str:
         return self.link
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLink(_LinkCommand):
+    """Open a link in the app that handles it, in the browser, or in the app under test without a question."""
+
+    in_browser: bool = False
+    in_own_app: bool = False
 
 
 def _read_open_link(node: Node) -> BaseCommand:
@@ -168,14 +172,8 @@ def _read_open_link(node: Node) -> BaseCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenBrowser(BaseCommand):
+class OpenBrowser(_LinkCommand):
     """Open a page in the browser of the device."""
-
-    link: str
-
-    @property
-    def subject(self) -> str:
-        return self.link
 
 
 def _read_open_browser(node: Node) -> BaseCommand:

@@ -7,6 +7,7 @@ from mobiletest_automation.flows.commands import (
     WAIT_LIMIT_SECONDS,
     BaseCommand,
     CommandSpec,
+    ElementCommand,
     element_reader,
     milliseconds_or_none,
     single_argument,
@@ -16,21 +17,12 @@ from mobiletest_automation.flows.selectors import COMMON_FIELDS, Selector, read_
 
 
 @dataclass(frozen=True, slots=True)
-class _ElementCheck(BaseCommand):
-    selector: Selector
-
-    @property
-    def subject(self) -> str:
-        return str(self.selector)
-
-
-@dataclass(frozen=True, slots=True)
-class AssertVisible(_ElementCheck):
+class AssertVisible(ElementCommand):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class AssertNotVisible(_ElementCheck):
+class AssertNotVisible(ElementCommand):
     pass
 
 

@@ -39,6 +39,17 @@ class BaseCommand:
         return 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class ElementCommand(BaseCommand):
+    """A command whose only argument is an element."""
+
+    selector: Selector
+
+    @property
+    def subject(self) -> str:
+        return str(self.selector)
+
+
 # Reads the arguments of a command. Raise DocumentError.
 Reader: TypeAlias = Callable[[Node], BaseCommand]
 # What becomes of a command on a kind of device.

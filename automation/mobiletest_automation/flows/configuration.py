@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
+from mobiletest_automation.flows.environment import is_secret_name
 from mobiletest_automation.flows.labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from mobiletest_automation.flows.nodes import Location, Node, Notice, quote, read_optional, scalar_text, suggest
-from mobiletest_automation.flows.secret_names import is_secret_name
 from mobiletest_automation.flows.steps import Flow, StepsReader
 from mobiletest_automation.flows.templates import is_template
 from mobiletest_automation.flows.texts import cut

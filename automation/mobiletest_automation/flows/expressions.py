@@ -8,13 +8,15 @@ It may also be written in words: `and`, `or`, `not` (which binds more loosely th
 which ignores case.
 """
 
+import math
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from mobiletest_automation.flows.nodes import quote
-from mobiletest_automation.flows.values import OPERATORS, ExpressionError, Value, is_true
+from mobiletest_automation.flows.templates import ExpressionError, Value, is_true, to_text
 
 # Returns the value of a name.
 Lookup: TypeAlias = Callable[[str], Value]
@@ -24,6 +26,7 @@ Evaluate: TypeAlias = Callable[[Lookup], Value]
 LENGTH_LIMIT = 500
 DEPTH_LIMIT = 20
 SIGNS_LIMIT = 4
+TEXT_LIMIT = 10_000
 # The operators of conditions that are words.
 WORDS: Mapping[str, str] = {"and": "&&", "or": "||", "not": "not", "contains": "contains"}
 
@@ -32,6 +35,7 @@ _TOKEN = re.compile(
     r"""|(?P<word>[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[-<>()!+*/%]))""",
     re.DOTALL | re.UNICODE,
 )
+_NUMBER_TEXT = re.compile(r"\s*-?\d+(\.\d+)?\s*", re.ASCII)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _CONTROLS = {"n": "\n", "t": "\t"}
 _CONSTANTS: Mapping[str, Value] = {"true": True, "false": False, "null": None, "undefined": None}
@@ -208,3 +212,74 @@ def _not(expression: Evaluate) -> Evaluate:
 
 def _binary(operator: Callable[[Value, Value], Value], left: Evaluate, right: Evaluate) -> Evaluate:
     return lambda lookup: operator(left(lookup), right(lookup))
+
+
+def _number(value: Value) -> float | None:
+    """The value as a number, also of a text with a number of at most 40 characters; None if it is not one."""
+    if isinstance(value, str):
+        return float(value) if len(value) <= 40 and _NUMBER_TEXT.fullmatch(value) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _numbers(sign: str, left: Value, right: Value) -> tuple[float, float]:
+    one, other = _number(left), _number(right)
+    if one is None or other is None:
+        wrong = left if one is None else right
+        raise ExpressionError(f"{sign} needs numbers, not {quote(to_text(wrong))}")
+    return one, other
+
+
+def _equal(left: Value, right: Value) -> bool:
+    """Whether two values are the same number, or otherwise the same text."""
+    one, other = _number(left), _number(right)
+    return one == other if one is not None and other is not None else to_text(left) == to_text(right)
+
+
+def _less(left: Value, right: Value) -> bool:
+    if _number(left) is None and _number(right) is None and isinstance(left, str) and isinstance(right, str):
+        return left < right
+    one, other = _numbers("<", left, right)
+    return one < other
+
+
+def _contains(left: Value, right: Value) -> bool:
+    """Whether the text of one value is part of the other's, ignoring case."""
+    return to_text(right).casefold() in to_text(left).casefold()
+
+
+def _add(left: Value, right: Value) -> Value:
+    if isinstance(left, str) or isinstance(right, str):
+        text = to_text(left) + to_text(right)
+        if len(text) > TEXT_LIMIT:
+            raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
+        return text
+    return _calculate("+", operator.add)(left, right)
+
+
+def _calculate(sign: str, calculate: Callable[[float, float], float]) -> Callable[[Value, Value], Value]:
+    def apply(left: Value, right: Value) -> Value:
+        one, other = _numbers(sign, left, right)
+        if sign in "/%" and other == 0:
+            raise ExpressionError("division by 0")
+        number = calculate(one, other)
+        if not abs(number) <= 1e300:
+            raise ExpressionError("the number becomes too large")
+        return number
+
+    return apply
+
+
+OPERATORS: Mapping[str, Callable[[Value, Value], Value]] = {
+    "==": _equal,
+    "!=": lambda left, right: not _equal(left, right),
+    "<": _less,
+    ">": lambda left, right: _less(right, left),
+    "<=": lambda left, right: not _less(right, left),
+    ">=": lambda left, right: not _less(left, right),
+    "contains": _contains,
+    "+": _add,
+    "-": _calculate("-", operator.sub),
+    "*": _calculate("*", operator.mul),
+    "/": _calculate("/", operator.truediv),
+    "%": _calculate("%", math.fmod),
+}

@@ -15,8 +15,7 @@ from mobiletest_automation.flows.patterns import limit_compile_cost
 from mobiletest_automation.flows.positions import write_positions
 from mobiletest_automation.flows.steps import Flow
 from mobiletest_automation.flows.subflows import SubflowExpander, split_file
-from mobiletest_automation.flows.templates import parse_template
-from mobiletest_automation.flows.values import ExpressionError
+from mobiletest_automation.flows.templates import ExpressionError, parse_template
 from mobiletest_automation.flows.workspace_media import Absent, FlowMedia, MediaFile, WorkspaceMedia
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"

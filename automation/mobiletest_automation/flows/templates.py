@@ -1,9 +1,13 @@
-"""Finds the ${...} in a text. What is in them is JavaScript, which the executor evaluates when the step runs."""
+"""Finds the ${...} in a text, and says which values are true.
+
+What is in ${...} is JavaScript, which the executor evaluates when the step runs.
+"""
 
 import re
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from mobiletest_automation.flows.values import ExpressionError
+Value: TypeAlias = str | int | float | bool | None
 
 OPENING = "${"
 _TOKEN = re.compile(
@@ -19,6 +23,25 @@ _BEFORE_REGEX = frozenset(
 )
 _REGEX_TRIES = 100
 _WORD = re.compile(r"[\w$]+", re.UNICODE)
+
+
+_JAVA_NUMBER = re.compile(
+    r"[\0- ]*([+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
+    r"|(0x)(?:[\da-f]+(?:\.[\da-f]*)?|\.[\da-f]+)p[+-]?\d+))[fd]?[\0- ]*",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+class ExpressionError(ValueError):
+    """The expression is malformed, or has no value; `message` says why.
+
+    `position` counts from 0 in the text, and is 0 if there is no value.
+    """
+
+    def __init__(self, message: str, position: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +86,34 @@ def identifiers(script: str) -> frozenset[str]:
     except ExpressionError:
         ends_inside = True
     return frozenset(_WORD.findall(script)) if ends_inside else frozenset(finder.words)
+
+
+def is_true(value: Value) -> bool:
+    """Whether a value counts as true in Maestro: it is not empty, "false" in any case, "null", "undefined" or zero."""
+    if isinstance(value, str):
+        is_word = value in ("null", "undefined") or value.upper() == "FALSE"
+        return bool(value.strip()) and not is_word and not _is_zero(value)
+    return bool(value)
+
+
+def _is_zero(text: str) -> bool:
+    """Whether Java reads the text as the number 0."""
+    number = _JAVA_NUMBER.fullmatch(text)
+    if number is None:
+        return False
+    try:
+        return (float.fromhex(number[1]) if number[2] else float(number[1])) == 0
+    except OverflowError:
+        return False
+
+
+def to_text(value: Value) -> str:
+    """The value as text; a whole number has no decimal point."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else str(value)
+    return "null" if value is None else str(value)
 
 
 class _Finder:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, TypeAlias
 from mobiletest_automation.flows.commands import (
     BaseCommand,
     CommandSpec,
+    ElementCommand,
     Reader,
     bare_reader,
     element_reader,
@@ -14,7 +15,6 @@ from mobiletest_automation.flows.commands import (
     text_reader,
 )
 from mobiletest_automation.flows.nodes import Node
-from mobiletest_automation.flows.selectors import Selector
 
 RandomKind: TypeAlias = Literal["text", "number", "email", "person name", "city name", "country name", "color name"]
 
@@ -89,15 +89,10 @@ def _read_erase_text(node: Node) -> BaseCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyTextFrom(BaseCommand):
+class CopyTextFrom(ElementCommand):
     """Copy the text of an element to ${maestro.copiedText}."""
 
     ACTION: ClassVar = "copy_text"
-    selector: Selector
-
-    @property
-    def subject(self) -> str:
-        return str(self.selector)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field, replace
 
 from mobiletest_automation.flows.nodes import Node, quote
 from mobiletest_automation.flows.selectors import VALUE_LIMIT
-from mobiletest_automation.flows.templates import OPENING, Expression, identifiers, is_template, parse_template
-from mobiletest_automation.flows.values import ExpressionError
+from mobiletest_automation.flows.templates import (
+    OPENING,
+    Expression,
+    ExpressionError,
+    identifiers,
+    is_template,
+    parse_template,
+)
 
 VARIABLE_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 # A name with a hyphen cannot be used in an expression, but a flow may have it.

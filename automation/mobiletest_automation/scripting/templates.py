@@ -8,9 +8,8 @@ from dataclasses import replace
 from mobiletest_automation.flows.nodes import DocumentError, Node, quote, suggest
 from mobiletest_automation.flows.parser import fill_step
 from mobiletest_automation.flows.steps import Sentence, Step
-from mobiletest_automation.flows.templates import Expression, parse_template
+from mobiletest_automation.flows.templates import Expression, ExpressionError, parse_template
 from mobiletest_automation.flows.texts import cut
-from mobiletest_automation.flows.values import ExpressionError
 from mobiletest_automation.flows.variables import Scope, pending_scalars
 from mobiletest_automation.scripting.engine import Script, ScriptEngine, ScriptResult
 from mobiletest_automation.scripting.limits import ScriptError

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mobiletest_automation.flows.expressions import ConditionExpression, parse_condition
+from mobiletest_automation.flows.templates import Value, to_text
 from mobiletest_automation.flows.texts import cut
-from mobiletest_automation.flows.values import Value, to_text
 from mobiletest_automation.screen.elements import Role
 
 State: TypeAlias = Mapping[str, Value]

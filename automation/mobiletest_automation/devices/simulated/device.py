@@ -27,9 +27,9 @@ from mobiletest_automation.flows.app_commands import OpenBrowser
 from mobiletest_automation.flows.commands import BaseCommand
 from mobiletest_automation.flows.device_commands import ROTATIONS, Mode, Orientation
 from mobiletest_automation.flows.nodes import DocumentError
+from mobiletest_automation.flows.templates import to_text
 from mobiletest_automation.flows.text_commands import KEYS
 from mobiletest_automation.flows.texts import cut
-from mobiletest_automation.flows.values import to_text
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.screen.elements import Bounds, Element, Point, Role
 

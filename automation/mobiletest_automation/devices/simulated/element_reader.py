@@ -23,7 +23,7 @@ from mobiletest_automation.devices.simulated.app_model import (
 )
 from mobiletest_automation.flows.expressions import ConditionExpression, parse_condition
 from mobiletest_automation.flows.nodes import DocumentError, Node, quote, read_optional, suggest
-from mobiletest_automation.flows.values import ExpressionError
+from mobiletest_automation.flows.templates import ExpressionError
 from mobiletest_automation.screen.elements import Role
 
 # Types of elements.

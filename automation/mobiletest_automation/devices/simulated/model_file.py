@@ -18,8 +18,8 @@ from mobiletest_automation.devices.simulated.element_reader import ElementReader
 from mobiletest_automation.flows.documents import Limits, read_yaml
 from mobiletest_automation.flows.expressions import WORDS
 from mobiletest_automation.flows.nodes import Node, read_optional
+from mobiletest_automation.flows.templates import Value
 from mobiletest_automation.flows.texts import well_formed
-from mobiletest_automation.flows.values import Value
 
 # The key by which a YAML text is an app model.
 MARK = "app_model"

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from mobiletest_automation.devices.simulated.layout import BAR, SCREEN, WIDTH, PlacedWidget, layout_of
 from mobiletest_automation.devices.simulated.running_app import RunningApp
-from mobiletest_automation.flows.values import to_text
+from mobiletest_automation.flows.templates import to_text
 from mobiletest_automation.screen.elements import CHECKABLE, TAPPABLE, Bounds, Element, Role, walk
 
 _OTHER = ("android.view.View", "XCUIElementTypeOther")

@@ -25,8 +25,8 @@ from mobiletest_automation.devices.simulated.app_model import (
     Widget,
 )
 from mobiletest_automation.flows.app_commands import Argument
+from mobiletest_automation.flows.templates import Value, to_text
 from mobiletest_automation.flows.texts import cut
-from mobiletest_automation.flows.values import Value, to_text
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.screen.elements import Role
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mobiletest_automation.flows.expressions import parse_condition
-from mobiletest_automation.flows.values import ExpressionError, Value
+from mobiletest_automation.flows.templates import ExpressionError, Value
 
 VALUES: dict[str, Value] = {
     **{"email": "ada@example.com", "empty": "", "cart": 2, "price": 1.5, "signed_in": True, "typed": "2"},

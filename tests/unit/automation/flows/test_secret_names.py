@@ -2,7 +2,7 @@
 
 import pytest
 
-from mobiletest_automation.flows.secret_names import is_secret_name
+from mobiletest_automation.flows.environment import is_secret_name
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobiletest_automation.flows.templates import Expression, is_template, parse_template
-from mobiletest_automation.flows.values import ExpressionError, Value, is_true
+from mobiletest_automation.flows.templates import (
+    Expression,
+    ExpressionError,
+    Value,
+    is_template,
+    is_true,
+    parse_template,
+)
 
 PARTS: list[tuple[str, list[str]]] = [
     ("plain", ["plain"]),

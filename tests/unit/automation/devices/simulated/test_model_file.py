@@ -17,7 +17,7 @@ from mobiletest_automation.devices.simulated.app_model import (
 )
 from mobiletest_automation.devices.simulated.model_file import built_in_model, read_artifact, read_model
 from mobiletest_automation.flows.nodes import DocumentError
-from mobiletest_automation.flows.values import Value
+from mobiletest_automation.flows.templates import Value
 from mobiletest_automation.screen.elements import Role
 from tests.unit.automation.devices.simulated.models import HEAD
 
