@@ -99,7 +99,11 @@ class ScreenRecordings:
         self.name: str | None = None
 
     async def start(self, name: str) -> None:
-        """StepFailed (script_error) if one is being made already."""
+        """Begin a recording.
+
+        Raises:
+            StepFailed: one is being made already (script_error).
+        """
         if self.name is not None:
             what = f'the recording "{self.name}" has not ended: use stopRecording before another one'
             raise StepFailed(Category.SCRIPT_ERROR, what)
@@ -138,7 +142,11 @@ class CommandContext:
         return replace(self, seconds=min(self.seconds, OPTIONAL_SECONDS))
 
     async def find(self, selector: Selector) -> "MatchedElement":
-        """The element, once it is there. StepFailed (element_not_found) if it does not appear."""
+        """The element, once it is there.
+
+        Raises:
+            StepFailed: it does not appear (element_not_found).
+        """
         matches = await self.watcher.until(AllMatches(selector), self.seconds)
         if matches is None:
             why = explain_missing(selector, self.watcher.seen)
@@ -175,7 +183,8 @@ class MatchedElement:
 class AllMatches:
     """The elements on a screen that match a selector, the one that counts first; None if there are none.
 
-    StepFailed (script_error) for a selector that takes too long: neither answer would be true.
+    Raises:
+        StepFailed: for a selector that takes too long: neither answer would be true (script_error).
     """
 
     def __init__(self, selector: Selector) -> None:

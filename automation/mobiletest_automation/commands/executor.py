@@ -26,7 +26,12 @@ IN_BROWSER_ONLY = "css selectors are evaluated in the page when the test runs, s
 
 
 class CommandExecutor:
-    """Raises StepFailed and DeviceFailure."""
+    """Carries out commands.
+
+    Raises:
+        StepFailed: the step cannot be carried out.
+        DeviceFailure: the device, or the app on it, fails.
+    """
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
@@ -34,7 +39,8 @@ class CommandExecutor:
     async def run(self, command: Command, *, optional: bool = False) -> StepOutcome:
         """What the command did; an `optional` one waits less for its element, but a check as long as others.
 
-        StepFailed (script_error) for one that this device cannot carry out.
+        Raises:
+            StepFailed: for one that this device cannot carry out (script_error).
         """
         if reason := unsupported(self._context.device, command):
             raise StepFailed(Category.SCRIPT_ERROR, reason)

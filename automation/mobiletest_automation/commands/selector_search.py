@@ -50,8 +50,10 @@ def find_by_selector(selector: Selector, outline: Outline) -> list[Element]:
     """The elements on the screen that match, in the order of the source, clickable ones first.
 
     Of nested elements only the innermost counts, unless the selector says nothing of the element itself. `childOf`
-    searches in the first element that matches it. `index` counts from the top of the screen, and picks one. Raises
-    WorkBudgetExceeded for a selector that takes too long.
+    searches in the first element that matches it. `index` counts from the top of the screen, and picks one.
+
+    Raises:
+        WorkBudgetExceeded: for a selector that takes too long.
     """
     return _Search(outline).find(selector, outline.selectable, or_screen=True)
 

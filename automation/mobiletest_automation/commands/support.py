@@ -15,9 +15,10 @@ from mobiletest_automation.ports import FlowFiles
 
 
 def check_supported(device: Device, flow: Flow, files: FlowFiles) -> None:
-    """Raise DeviceFailure (config_invalid) for a command that the test certainly runs but cannot run.
+    """Check the commands that the test certainly runs, before it begins.
 
-    It is one that the device cannot do, or that needs a file that was not sent along.
+    Raises:
+        DeviceFailure: one cannot be done on the device, or needs a file that was not sent along (config_invalid).
     """
     platform = device.info.flow_platform
     for step in _certain_steps((*flow.on_start, *flow.steps, *flow.on_complete), platform):

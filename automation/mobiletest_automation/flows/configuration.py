@@ -68,7 +68,11 @@ def _secret_notices(variables: Mapping[str, Node]) -> list[Notice]:
 
 
 def read_configuration(node: Node, inside: StepsReader, notices: list[Notice]) -> Flow:
-    """A flow without steps. Raise DocumentError."""
+    """A flow without steps.
+
+    Raises:
+        DocumentError: for the first problem in the document.
+    """
     hooks = known_entries(node, notices)
     without_hooks = {name: child for name, child in hooks.items() if name not in HOOKS}
     entries = mark_pending(Node(without_hooks, node.location))[0].mapping()

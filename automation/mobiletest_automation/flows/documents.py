@@ -68,7 +68,11 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(slots=True)
 class SizeCounter:
-    """Counts what a document has. Raise DocumentError when a limit is exceeded; `note` ends the message."""
+    """Counts what a document has.
+
+    Raises:
+        DocumentError: a limit is exceeded; `note` ends the message.
+    """
 
     limits: Limits
     values: int = 0
@@ -94,12 +98,20 @@ class SizeCounter:
 
 
 def read_yaml(text: str, root: str, limits: Limits = DEFAULT_LIMITS) -> Node:
-    """The only document of a YAML text. Raise DocumentError, with line and column, if it is not plain data."""
+    """The only document of a YAML text.
+
+    Raises:
+        DocumentError: it is not plain data; with line and column.
+    """
     return read_documents(text, root, limits, limit=1)[0]
 
 
 def read_documents(text: str, root: str, limits: Limits = DEFAULT_LIMITS, *, limit: int) -> tuple[Node, ...]:
-    """The 1 to `limit` documents of a YAML text, which share the limits. Raise DocumentError."""
+    """The 1 to `limit` documents of a YAML text, which share the limits.
+
+    Raises:
+        DocumentError: for the first problem in the document.
+    """
     if len(text) > limits.characters:
         raise DocumentError(root, 1, 1, f"the text is longer than {limits.characters} characters", root)
     try:
@@ -155,7 +167,7 @@ class _YamlReader:
             _check_plain(event, location)
             key = _checked_key(event.value if isinstance(event, ScalarEvent) else None, location)
             if key in entries:
-                raise location.error(f'"{key}" is given twice')
+                raise location.error(f'duplicate key "{key}"')
             entries[key] = self._read(next(self._events), f"{path}.{key}", location, depth)
         return entries
 

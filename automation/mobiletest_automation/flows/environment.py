@@ -138,7 +138,11 @@ def _with_declarations(below: VariableValue, value: VariableValue) -> VariableVa
 
 
 def check_environment(values: Mapping[str, object], field: str, stored: Environment = NO_ENVIRONMENT) -> Environment:
-    """The variables, those that are masked with their stored values. Raise InvalidEnvironment; `field` names them."""
+    """The variables, those that are masked with their stored values.
+
+    Raises:
+        InvalidEnvironment: some are not valid; `field` names them.
+    """
     if len(values) > NAMES_LIMIT:
         raise InvalidEnvironment([(field, f"has {len(values)} variables; at most {NAMES_LIMIT} are allowed")])
     problems: list[tuple[str, str]] = []
@@ -183,7 +187,11 @@ def _simplest(value: Mapping[str, str | bool]) -> VariableValue:
 
 
 def check_size(values: Environment, field: str) -> None:
-    """Raise InvalidEnvironment if the variables are too large together."""
+    """Check the size of the variables together.
+
+    Raises:
+        InvalidEnvironment: they are too large together.
+    """
     size = sum(map(_size, values)) + sum(
         _size(each) for value in values.values() for each in _texts(value) if isinstance(each, str)
     )

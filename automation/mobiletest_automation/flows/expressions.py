@@ -63,7 +63,11 @@ class ConditionExpression:
 
 
 def parse_condition(source: str) -> ConditionExpression:
-    """The condition that the whole text is. Raise ExpressionError."""
+    """The condition that the whole text is.
+
+    Raises:
+        ExpressionError: it is no expression.
+    """
     if len(source) > LENGTH_LIMIT:
         raise ExpressionError(f"a condition has at most {LENGTH_LIMIT} characters", LENGTH_LIMIT)
     parser = _Parser(source)

@@ -28,7 +28,12 @@ class PlainText(ValueError):
 
 
 def to_re2(source: str) -> str:
-    """The pattern for RE2. Raise UnsupportedPattern and PlainText."""
+    """The pattern for RE2.
+
+    Raises:
+        UnsupportedPattern: RE2 cannot do what it needs.
+        PlainText: it is not a pattern, but a text to find as it is.
+    """
     translated: list[str] = []
     position = 0
     in_class = False

@@ -43,7 +43,8 @@ def has_visible(text: str) -> bool:
 def clean_text(text: str, field: str, limit: int, *, lines: bool = False) -> str:
     """The trimmed, normalized text. Line breaks and tabs are allowed with `lines`.
 
-    InvalidLabel unless it has 1 to `limit` characters, one of which can be seen, and no control characters.
+    Raises:
+        InvalidLabel: unless it has 1 to `limit` characters, one of which can be seen, and no control characters.
     """
     kept = normalize(text.strip())
     if not 1 <= len(kept) <= limit:
@@ -56,7 +57,11 @@ def clean_text(text: str, field: str, limit: int, *, lines: bool = False) -> str
 
 
 def clean_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """The trimmed tags without repetitions, in the order given; InvalidLabel when empty, too long or too many."""
+    """The trimmed tags without repetitions, in the order given.
+
+    Raises:
+        InvalidLabel: empty, too long or too many.
+    """
     for position, tag in enumerate(tags):
         if not 1 <= len(tag.strip()) <= TAG_LIMIT or has_controls(tag.strip()) or not has_visible(tag):
             message = f"a tag must have 1 to {TAG_LIMIT} characters, one that can be seen, and no control characters"

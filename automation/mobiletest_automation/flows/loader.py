@@ -49,7 +49,11 @@ class LoadedFlow:
     positions: str = ""
 
     def require(self) -> Flow:
-        """The flow. Raise DocumentError for the first problem."""
+        """The flow.
+
+        Raises:
+            DocumentError: for the first problem.
+        """
         if self.flow is None:
             raise self.problems[0]
         return self.flow
@@ -96,7 +100,11 @@ def load_flow(
 
 
 def parse_flow(source: object, root: str = "steps") -> Flow:
-    """The flow in a list of JSON values, or in a text. Raise DocumentError for the first problem."""
+    """The flow in a list of JSON values, or in a text.
+
+    Raises:
+        DocumentError: for the first problem.
+    """
     return load_flow(source, root=root).require()
 
 

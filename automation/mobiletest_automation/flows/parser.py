@@ -36,7 +36,11 @@ NESTING_LIMIT = 8
 
 
 def split_steps(steps: Node) -> tuple[Node | None, Node]:
-    """The configuration, if it is the first entry of a list of steps, and the rest of the list. Raise DocumentError."""
+    """The configuration, if it is the first entry of a list of steps, and the rest of the list.
+
+    Raises:
+        DocumentError: for the first problem in the document.
+    """
     items = steps.items()
     if items and is_configuration(items[0], COMMANDS):
         return items[0], replace(steps, value=items[1:])
@@ -73,7 +77,8 @@ def read_flow(
 def fill_step(step: Step, texts: Sequence[str]) -> Step:
     """The step with the texts of its pending scalars; it can be filled again later.
 
-    Raise DocumentError if the command refuses a text.
+    Raises:
+        DocumentError: the command refuses a text.
     """
     node = step.pending
     if node is None:

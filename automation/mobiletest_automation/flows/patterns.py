@@ -56,7 +56,11 @@ class WorkBudget:
     left: int = 2_000_000
 
     def spend(self, amount: int) -> None:
-        """Raise WorkBudgetExceeded when nothing is left."""
+        """Take a part of the budget.
+
+        Raises:
+            WorkBudgetExceeded: nothing is left.
+        """
         self.left -= amount
         if self.left < 0:
             raise WorkBudgetExceeded
@@ -89,7 +93,8 @@ class Pattern:
     def matches(self, text: str, budget: WorkBudget | None = None) -> bool:
         """Whether the pattern matches the whole text, ignoring case, or is the very text.
 
-        Raise WorkBudgetExceeded when `budget` (by default one for this text) runs out.
+        Raises:
+            WorkBudgetExceeded: `budget` (by default one for this text) runs out.
         """
         key = (self.source, text)
         answer = _answers.get(key)
@@ -101,7 +106,11 @@ class Pattern:
 
 
 def compile_pattern(source: str) -> Pattern:
-    """The pattern. Raise PatternError if it is too large or uses something that RE2 does not have."""
+    """The pattern.
+
+    Raises:
+        PatternError: it is too large or uses something that RE2 does not have.
+    """
     if not _SPECIAL.isdisjoint(source):
         try:
             _compile_within_budget(source)

@@ -32,7 +32,11 @@ class LimitExceeded(DocumentError):
 
 
 def split_file(documents: Sequence[Node]) -> tuple[Node | None, Node]:
-    """The configuration, if there is one, and the commands of a Maestro file. Raise DocumentError."""
+    """The configuration, if there is one, and the commands of a Maestro file.
+
+    Raises:
+        DocumentError: for the first problem in the document.
+    """
     commands = documents[-1]
     if commands.is_mapping and set(commands.mapping()) & set(CONFIGURATION_KEYS):
         raise commands.error("the commands are missing: after the configuration comes ---, and then their list")
@@ -251,7 +255,7 @@ class SubflowExpander:
             stem, _ = posixpath.splitext(path)
             return f"{path}: TypeScript is not run: compile it to JavaScript, and name {posixpath.basename(stem)}.js"
         if path in self._media.paths:
-            return f"{path} is no flow or script: {ENDINGS}"
+            return f"{path} is not a flow or script: {ENDINGS}"
         if self._absent is not None and (reason := self._absent(path)):
             return reason
         if self._path and path.startswith(("../", "/")):

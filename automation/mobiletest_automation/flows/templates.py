@@ -63,7 +63,11 @@ def is_template(text: str) -> bool:
 
 
 def parse_template(text: str) -> Template:
-    """The template. Raise ExpressionError if a ${ has no end."""
+    """The template.
+
+    Raises:
+        ExpressionError: a ${ has no end.
+    """
     parts: list[str | Expression] = []
     position = 0
     while (opening := text.find(OPENING, position)) >= 0:

@@ -83,7 +83,11 @@ def mark_pending(node: Node) -> tuple[Node, bool]:
 
 
 def check_template(scalar: Node) -> None:
-    """Raise DocumentError if a ${ in the text has no end."""
+    """Check that each ${ in the text has an end.
+
+    Raises:
+        DocumentError: a ${ in the text has no end.
+    """
     try:
         parse_template(scalar.raw)
     except ExpressionError as error:
@@ -125,7 +129,11 @@ def pending_scalars(node: Node) -> tuple[Node, ...]:
 
 
 def fill_node(node: Node, texts: Sequence[str]) -> Node:
-    """The node with the texts of its pending scalars. Raise DocumentError if two names become one."""
+    """The node with the texts of its pending scalars.
+
+    Raises:
+        DocumentError: two names become one.
+    """
     remaining: Iterator[str] = iter(texts)
 
     def put(scalar: Node) -> Node:
@@ -165,7 +173,7 @@ def _map_names(entries: Mapping[str, Node], change: Callable[[Node], Node]) -> d
     for name, child in entries.items():
         key = change(Node(name, child.key_location or child.location, name, pending=child.pending_key))
         if key.raw in changed:
-            raise key.error(f"{quote(key.raw)} is given twice, once its variables are filled in: {quote(name)}")
+            raise key.error(f"duplicate key {quote(key.raw)}, once the variables of {quote(name)} are filled in")
         value = _map_scalars(child, change, (NAMES_OF_TEST, name))
         changed[key.raw] = value if key.pending == child.pending_key else replace(value, pending_key=key.pending)
     return changed

@@ -22,7 +22,7 @@ from mobiletest_automation.flows.workspace_config import (
 from mobiletest_automation.flows.workspace_media import Absent, MediaFile, WorkspaceMedia
 
 FLOW_ENDINGS = (".yaml", ".yml")
-NO_TEXT = "this is no text in UTF-8 of at most 1 MiB"
+NO_TEXT = "this is not a UTF-8 text of at most 1 MiB"
 _CONFIG_STEM = "config"
 # Of one flow.
 PROBLEMS_LIMIT = 20

@@ -40,7 +40,11 @@ class InvalidGlob(ValueError):
 
 
 class Glob:
-    """A glob of paths as Maestro reads them, those of Java: `*` stays inside a folder, `**` does not. InvalidGlob."""
+    """A glob of paths as Maestro reads them, those of Java: `*` stays inside a folder, `**` does not.
+
+    Raises:
+        InvalidGlob: it is malformed.
+    """
 
     def __init__(self, text: str) -> None:
         self._regex = re2.compile(_translate(text))
@@ -84,7 +88,11 @@ class WorkspaceConfig:
 
 
 def read_workspace_config(text: str, file: str) -> WorkspaceConfig:
-    """The configuration in a text. Unknown keys are kept with a notice. Raise DocumentError."""
+    """The configuration in a text. Unknown keys are kept with a notice.
+
+    Raises:
+        DocumentError: for the first problem in the document.
+    """
     root, *others = read_documents(text, file, limit=DOCUMENTS_LIMIT)
     entries = {} if root.is_null else root.mapping()
     order = _not_null(entries, "executionOrder")
@@ -148,7 +156,7 @@ def _read_rule(node: Node) -> PathRule:
     try:
         return PathRule(Glob(text.removeprefix("!").removeprefix("./")), text.startswith("!"), node)
     except InvalidGlob as error:
-        raise node.error(f"{quote(text)} is no pattern of paths: {error}") from None
+        raise node.error(f"{quote(text)} is not a valid path pattern: {error}") from None
 
 
 def _unknown_key(file: str, key: str, node: Node) -> Remark:

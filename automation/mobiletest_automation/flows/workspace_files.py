@@ -57,7 +57,11 @@ class Manifest:
 
 
 def read_manifest(content: bytes) -> Manifest:
-    """The manifest in a file. InvalidFiles."""
+    """The manifest in a file.
+
+    Raises:
+        InvalidFiles: the manifest is wrong.
+    """
     try:
         values = json.loads(content.decode("utf-8-sig"))
         root, flows = values.get("root", ""), values.get("flows", [])
@@ -94,7 +98,8 @@ class OtherFiles(Mapping[str, bytes]):
 class WorkspaceFiles:
     """The texts of a workspace by their paths from its `root`, and its other files, which are read when needed.
 
-    InvalidFiles: the texts are too large together, or the manifest is wrong.
+    Raises:
+        InvalidFiles: the texts are too large together, or the manifest is wrong.
     """
 
     def __init__(self, paths: Collection[str], read: Read) -> None:
@@ -118,12 +123,20 @@ class WorkspaceFiles:
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace that the files make. InvalidWorkspace."""
+        """The workspace that the files make.
+
+        Raises:
+            InvalidWorkspace: the files make no workspace.
+        """
         return Workspace(self.texts, self.others, self.manifest.flows)
 
 
 def find_manifest(paths: Collection[str], read: Read) -> Manifest:
-    """What the files say of themselves, or else their root as it is found. InvalidFiles."""
+    """What the files say of themselves, or else their root as it is found.
+
+    Raises:
+        InvalidFiles: the manifest is wrong.
+    """
     if MANIFEST in paths:
         return read_manifest(read(MANIFEST, TEXT_BYTES + 1))
     return Manifest(find_root(paths))
@@ -145,18 +158,26 @@ def is_ignored(path: str) -> bool:
 
 
 def check_path(path: str) -> None:
-    """InvalidFiles: the path is long, deep or leads out of the folder."""
+    """Check the path of a file.
+
+    Raises:
+        InvalidFiles: the path is long, deep or leads out of the folder.
+    """
     parts = path.rstrip("/").split("/")
     if ".." in parts or path.startswith("/") or parts[0].endswith(":"):
         raise InvalidFiles(f"the path {quote(path)} leads out of the folder: send the folder without it")
     if "" in parts or "." in parts or has_controls(path) or len(path) > PATH_LIMIT:
-        raise InvalidFiles(f"{quote(path)} is no plain path of at most {PATH_LIMIT} characters")
+        raise InvalidFiles(f"{quote(path)} is not a plain path of at most {PATH_LIMIT} characters")
     if len(parts) > DEPTH_LIMIT:
         raise InvalidFiles(f"{quote(path)} lies more than {DEPTH_LIMIT} folders deep")
 
 
 def check_totals(count: int, size: int) -> None:
-    """InvalidFiles: there are too many files, or too many bytes in them."""
+    """Check the number and the bytes of the files.
+
+    Raises:
+        InvalidFiles: there are too many files, or too many bytes in them.
+    """
     if count > FILES_LIMIT:
         advice = "send only the folder of the flows, or several folders as workspaces of their own"
         raise InvalidFiles(f"the folder has {count} files; at most {FILES_LIMIT} are taken: {advice}")
@@ -165,7 +186,11 @@ def check_totals(count: int, size: int) -> None:
 
 
 def check_archive(size: int) -> None:
-    """InvalidFiles: the archive has too many bytes."""
+    """Check the bytes of the archive.
+
+    Raises:
+        InvalidFiles: the archive has too many bytes.
+    """
     if size > ARCHIVE_BYTES:
         raise InvalidFiles(f"the folder has more than {ARCHIVE_BYTES} bytes: import it in parts")
 

@@ -54,12 +54,16 @@ class WorkspaceMedia:
         return self._contents.keys()
 
     def describe(self, path: str, kinds: Collection[str]) -> MediaFile:
-        """The file at a path, which its first bytes say to be one of these kinds, if there are any. InvalidMedia."""
+        """The file at a path, which its first bytes say to be one of these kinds, if there are any.
+
+        Raises:
+            InvalidMedia: it is of another kind.
+        """
         if path not in self._described:
             self._described[path] = _describe(path, self._contents[path])
         file, kind = self._described[path]
         if kinds and kind not in kinds:
-            raise InvalidMedia(f"{path} is no {' or '.join(kinds)} file")
+            raise InvalidMedia(f"{path} is not a {' or '.join(kinds)} file")
         return file
 
 
@@ -87,7 +91,8 @@ class FlowMedia:
     def resolve(self, command: str, node: Node, folder: str) -> Node:
         """The arguments of a command in a file of this folder, with the paths of its files in the workspace.
 
-        Raise DocumentError for a file that is missing or cannot be used.
+        Raises:
+            DocumentError: for a file that is missing or cannot be used.
         """
         match command:
             case "addMedia":

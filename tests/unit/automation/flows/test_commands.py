@@ -350,7 +350,7 @@ def test_any_argument_may_be_a_variable(text: str, command: Command) -> None:
 
 def test_arguments_whose_names_become_one_are_refused() -> None:
     (step,) = parse_flow("- launchApp:\n    arguments: {user: Ada, '${A}': Grace}\n").steps
-    with pytest.raises(DocumentError, match=r'line 2, column 28 .*"user" is given twice, once its variables are'):
+    with pytest.raises(DocumentError, match=r'line 2, column 28 .*duplicate key "user", once the variables of'):
         fill(step, {"A": "user"})
 
 

@@ -50,7 +50,7 @@ def test_every_value_has_a_location() -> None:
         ("- *x", 1, 3, "aliases"),
         ("- !!python/object:os.system {}", 1, 3, "tags"),
         ("a: !!binary 1", 1, 4, "tags"),
-        ("a: 1\nb: 2\na: 3", 3, 1, "given twice"),
+        ("a: 1\nb: 2\na: 3", 3, 1, "duplicate key"),
         ("---\n1\n---\n2\n", 3, 1, "one document"),
         ("? [a]\n: b", 1, 3, "a key must be a text"),
         ("- 'a' b", 1, 7, "not valid YAML"),

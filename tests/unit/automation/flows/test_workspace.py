@@ -213,9 +213,9 @@ def test_globs_are_those_of_maestro(globs: str, expected: list[str]) -> None:
     ("config", "message"),
     [
         ("flows: ['!a/**']", "config.yaml 1:8 every entry excludes files"),
-        ("flows: 'a[b'", 'config.yaml 1:8 "a[b" is no pattern of paths: the ] of a [ is missing'),
-        ("flows: 'a{b'", 'config.yaml 1:8 "a{b" is no pattern of paths: the } of a { is missing'),
-        ("flows: 'a\\'", 'config.yaml 1:8 "a\\" is no pattern of paths: a character is missing'),
+        ("flows: 'a[b'", 'config.yaml 1:8 "a[b" is not a valid path pattern: the ] of a [ is missing'),
+        ("flows: 'a{b'", 'config.yaml 1:8 "a{b" is not a valid path pattern: the } of a { is missing'),
+        ("flows: 'a\\'", 'config.yaml 1:8 "a\\" is not a valid path pattern: a character is missing'),
         ("flows: {a: b}", "config.yaml 1:8 expected text, not a mapping"),
         ("flows: nothing/*", "config.yaml 1:8 no file fits"),
         ("executionOrder:\n  flowOrder: [a]", 'config.yaml 2:3 unknown field "flowOrder"; did you mean flowsOrder?'),
@@ -275,7 +275,7 @@ def test_order_of_named_flows_is_that_of_those_among_them() -> None:
 
 def test_a_flow_that_is_not_text_is_refused() -> None:
     (flow,) = Workspace({"b.txt": ""}, {"a.yaml": b"\xff"}).flows()
-    assert flow.problems[0].message == "this is no text in UTF-8 of at most 1 MiB"
+    assert flow.problems[0].message == "this is not a UTF-8 text of at most 1 MiB"
 
 
 @pytest.mark.parametrize(

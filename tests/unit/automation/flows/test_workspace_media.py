@@ -64,8 +64,8 @@ def test_kinds_are_known_by_their_first_bytes(content: bytes) -> None:
         ("y.png", PNG, "4:7 the file tests/y.png was not sent along; did you mean tests/x.png?"),
         ("../../x.png", PNG, "4:7 ../x.png is outside the folder of the workspace"),
         ("${NAME}.png", PNG, "4:7 the name of a file cannot have variables"),
-        ("x.png", b"version https://git-lfs", "4:7 tests/x.png is no PNG or JPEG or GIF or MP4 file"),
-        ("x.png", b"", "4:7 tests/x.png is no PNG or JPEG or GIF or MP4 file"),
+        ("x.png", b"version https://git-lfs", "4:7 tests/x.png is not a PNG or JPEG or GIF or MP4 file"),
+        ("x.png", b"", "4:7 tests/x.png is not a PNG or JPEG or GIF or MP4 file"),
         ("x.png", PNG.ljust(FILE_BYTES + 1), f"4:7 tests/x.png has more than {FILE_BYTES} bytes"),
     ],
     ids=["missing", "outside", "variable", "pointer", "empty", "large"],
@@ -128,7 +128,7 @@ def test_baseline_that_the_flow_takes_itself_has_no_notice(taken: str) -> None:
 
 def test_baseline_is_a_picture() -> None:
     flow = read({"tests/a.yaml": "- assertScreenshot: home\n"}, tests__home_png=GIF)
-    assert refusal(flow) == "tests/a.yaml 1:21 tests/home.png is no PNG or JPEG file"
+    assert refusal(flow) == "tests/a.yaml 1:21 tests/home.png is not a PNG or JPEG file"
 
 
 def test_only_an_import_names_the_file_of_a_baseline() -> None:
