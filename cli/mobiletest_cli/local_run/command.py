@@ -58,7 +58,11 @@ class LocalTestRun:
         self._evidence: Path | None = None
 
     def run(self, wanted: Selection, options: LocalOptions, limits: Limits) -> int:
-        """The exit code. CliError: it could not be started. A signal ends it, and closes the session first."""
+        """The exit code. A signal ends it, and closes the session first.
+
+        Raises:
+            CliError: it could not be started.
+        """
         self._destinations.check(wait=True)
         if options.interactive:
             check_terminal(self._output)
@@ -211,7 +215,8 @@ class _Work:
 async def _open_models(stack: AsyncExitStack, environ: Mapping[str, str]) -> ModelProvider | None:
     """The models that the variables MOBILETEST_LLM_* name; None without MOBILETEST_LLM_BASE_URL.
 
-    CliError: a variable cannot be used.
+    Raises:
+        CliError: a variable cannot be used.
     """
     if not environ.get("MOBILETEST_LLM_BASE_URL"):
         return None

@@ -78,9 +78,10 @@ def find_devices(machine: Machine) -> list[FoundDevice]:
 def choose_device(
     machine: Machine, name: str | None, platform: str | None = None, capabilities: Sequence[str] = ()
 ) -> ChosenDevice:
-    """The device of this name; without one the only phone. CliError: there is none, or something it needs is missing.
+    """The device of this name; without one the only phone. `capabilities` are NAME=VALUE, for the session.
 
-    `capabilities` are NAME=VALUE, for the session.
+    Raises:
+        CliError: there is none, or something it needs is missing.
     """
     wanted = read_capabilities(capabilities)
     if name is None:
@@ -103,7 +104,11 @@ def choose_device(
 
 
 def read_capabilities(texts: Sequence[str]) -> dict[str, Any]:
-    """The capabilities of NAME=VALUE, whose value may be JSON. CliError: one has no name or value."""
+    """The capabilities of NAME=VALUE, whose value may be JSON.
+
+    Raises:
+        CliError: one has no name or value.
+    """
     capabilities: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")

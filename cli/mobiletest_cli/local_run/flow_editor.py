@@ -47,7 +47,11 @@ class FlowEditor:
         return f"{self._path_of(position.file)}:{file.line_now(position.line) if file else position.line}"
 
     def replace(self, position: SourcePosition, step: str) -> None:
-        """Write a step ("- tapOn: Pay") in place of the one at this position. CliError: it was not written."""
+        """Write a step ("- tapOn: Pay") in place of the one at this position.
+
+        Raises:
+            CliError: it was not written.
+        """
         file, lines = self._find(position)
         written = file.text.splitlines(keepends=True)
         old = written[lines.first - 1 : lines.last]
@@ -59,7 +63,11 @@ class FlowEditor:
         file.replaced.add(position.line)
 
     def insert(self, position: SourcePosition, step: str) -> None:
-        """Write a step before the one at this position. CliError: it was not written."""
+        """Write a step before the one at this position.
+
+        Raises:
+            CliError: it was not written.
+        """
         file, lines = self._find(position)
         written = file.text.splitlines(keepends=True)
         ending = "\r\n" if "\r\n" in file.text else "\n"
@@ -68,7 +76,11 @@ class FlowEditor:
         file.added.append((position.line, 1))
 
     def _find(self, position: SourcePosition) -> tuple[_EditedFile, StepLines]:
-        """The file, and where the step is in it now. CliError: it cannot be edited there."""
+        """The file, and where the step is in it now.
+
+        Raises:
+            CliError: it cannot be edited there.
+        """
         if position.file not in self._files:
             path = Path(self._path_of(position.file))
             self._files[position.file] = _EditedFile(path, self._read(position.file) or "")

@@ -105,7 +105,11 @@ def as_yaml(typed: str) -> str:
 
 
 def check_terminal(output: Output) -> None:
-    """CliError: nobody can be asked."""
+    """Check that a person can be asked.
+
+    Raises:
+        CliError: nobody can be.
+    """
     if not (output.shows_progress and sys.stdin.isatty()):
         hint = "Run it at a terminal, without --json and --quiet"
         raise CliError("--interactive asks at a terminal, and there is none", USAGE, hint)

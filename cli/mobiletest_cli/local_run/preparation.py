@@ -40,7 +40,8 @@ def prepare(
 ) -> tuple[Plan, Workspace]:
     """The plan, and the folder that it is of; `start` and `end` are the steps of --from and --until.
 
-    CliError: a flow, a step, a variable or the app cannot be used.
+    Raises:
+        CliError: a flow, a step, a variable or the app cannot be used.
     """
     files = find_files(wanted.paths)
     found_workspace = _checked_flows(output, files)
@@ -69,7 +70,11 @@ def prepare(
 
 
 def _checked_flows(output: Output, files: Workspace) -> FoundWorkspace:
-    """The flows of the folder, after what is to be noticed was said. CliError: one of them cannot be run."""
+    """The flows of the folder, after what is to be noticed was said.
+
+    Raises:
+        CliError: one of them cannot be run.
+    """
     problems = validate(files)
     lines = {
         severity: [
@@ -114,7 +119,11 @@ def _planned(flow: WorkspaceFlow, files: Workspace, order: Sequence[str]) -> Pla
 def _select_part(
     output: Output, planned: Sequence[PlannedFlow], files: Workspace, start: str | None, end: str | None
 ) -> PlannedFlow:
-    """The only flow with the steps of --from and --until. CliError: there are several, or no such steps."""
+    """The only flow with the steps of --from and --until.
+
+    Raises:
+        CliError: there are several, or no such steps.
+    """
     if len(planned) > 1:
         hint = "Name one: mobiletest run --local FILE --from STEP"
         raise CliError(f"--from and --until are about one flow, and {len(planned)} are selected", USAGE, hint)
@@ -125,7 +134,11 @@ def _select_part(
 
 
 def _variables(output: Output, files: Workspace, wanted: Selection) -> tuple[Mapping[str, str], frozenset[str]]:
-    """The values of the variables, and the names of those that nobody may read. CliError: one has no value."""
+    """The values of the variables, and the names of those that nobody may read.
+
+    Raises:
+        CliError: one has no value.
+    """
     shell = {name: value for name, value in shell_variables(files, wanted.shell).items() if name not in wanted.env}
     if shell:
         output.say(f"From the environment: {', '.join(sorted(shell))}.")
@@ -150,7 +163,11 @@ def _value(name: str, value: VariableValue, environ: Mapping[str, str]) -> str:
 
 
 def _build(app_files: Sequence[Path], device: ChosenDevice, flows: Sequence[PlannedFlow]) -> Build:
-    """The app to install. CliError: the device cannot install it."""
+    """The app to install.
+
+    Raises:
+        CliError: the device cannot install it.
+    """
     if len(app_files) > 1:
         raise CliError("a run without a server has one app file", USAGE, "Run the platforms one after the other")
     if device.is_browser:

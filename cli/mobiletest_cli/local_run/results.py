@@ -63,7 +63,11 @@ class EvidenceFolder:
         self._taken: set[str] = set()
 
     async def keep(self, name: str, content: bytes, content_type: str) -> int:
-        """Write a file. OSError: then `problem` says why, and the verdict does not depend on it."""
+        """Write a file.
+
+        Raises:
+            OSError: it cannot be written: `problem` says why, and the verdict does not depend on it.
+        """
         path = self._files.setdefault(name, self.folder / unique_name(name, self._taken))
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -31,7 +31,11 @@ class OneDevice:
         self.open: Device | None = None
 
     async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
-        """A new session. Raise DeviceFailure."""
+        """A new session.
+
+        Raises:
+            DeviceFailure: it cannot be opened.
+        """
         chosen = self._chosen
         info = DeviceInfo(chosen.name, platform, simulated=chosen.is_simulated, browser=chosen.is_browser)
         self.open = await self._open(info, build, seed, on_session)
@@ -68,7 +72,8 @@ class OneDevice:
 def running_hub(chosen: ChosenDevice) -> Iterator[ChosenDevice]:
     """The device with the address of its hub, which is started for the time of the block if it is a program.
 
-    CliError: it does not start.
+    Raises:
+        CliError: it does not start.
     """
     if not chosen.driver:
         yield chosen

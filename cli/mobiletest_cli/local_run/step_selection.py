@@ -43,7 +43,8 @@ class _OwnStep:
 def select_steps(flow: PlannedFlow, files: Workspace, start: str | None, end: str | None) -> PlannedFlow:
     """The flow with the steps from `start` to `end`, both included: a number, or a file and line; None leaves it open.
 
-    CliError: there is no such step, or it is inside another one.
+    Raises:
+        CliError: there is no such step, or it is inside another one.
     """
     parsed = parse_flow(json.loads(flow.steps))
     steps = list(_own_steps(parsed, flow.positions))
