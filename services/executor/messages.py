@@ -29,6 +29,7 @@ from mobiletest_automation.model.run_config import (
     LlmConfig,
     RunConfig,
 )
+from mobiletest_automation.model.variants import EMPTY_VARIANT, Variant
 from services.chassis.proto_values import (
     json_to_struct,
     read_optional,
@@ -41,7 +42,6 @@ from services.executor.model.attribution import Ci
 from services.executor.model.executions import BuildConfig, Execution, PinnedBuild, status_message
 from services.executor.model.reports import artifact_url, metadata, report_metadata, simulation
 from services.executor.model.runs import Question, Run
-from services.executor.model.variants import EMPTY_VARIANT, Variant
 
 
 def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 from mobiletest_automation.devices.port import Build
 from mobiletest_automation.flows.configuration import properties_of
 from mobiletest_automation.flows.environment import (
+    Environment,
     InvalidEnvironment,
     check_environment,
     is_secret,
     text_of,
 )
+from mobiletest_automation.flows.variables import variables_read
+from mobiletest_automation.model.variants import dimensions, make_variant
 from mobiletest_cli.build_upload import read_file
 from mobiletest_cli.errors import INVALID_FILE, USAGE, CliError
 from mobiletest_cli.local_run.devices import ChosenDevice
@@ -53,16 +56,16 @@ def prepare(
         excluded_tags=wanted.excluded_tags,
     )
     flows = {flow.path: flow for flow in found_workspace.flows}
-    planned = [_planned(flows[test["path"]], files, found_workspace.order) for test in chosen]
+    env = _environment(output, files, wanted)
+    planned = [_planned(flows[test["path"]], files, env, found_workspace.order) for test in chosen]
     if start or end:
         planned = [_select_part(output, planned, files, start, end)]
-    variables, secrets = _variables(output, files, wanted)
     plan = Plan(
         flows=planned,
         platform=device.platform,
         build=_build(wanted.app_files, device, planned),
-        variables=variables,
-        secrets=secrets,
+        variables={name: _value(name, value, wanted.shell) for name, value in env.items()},
+        secrets=frozenset(name for name, value in env.items() if is_secret(name, value)),
         retries=wanted.retries or 0,
         continue_on_failure=found_workspace.continue_on_failure,
     )
@@ -104,15 +107,17 @@ def _as_imported(found_workspace: FoundWorkspace) -> ImportTestsResult:
     return cast("ImportTestsResult", answer)
 
 
-def _planned(flow: WorkspaceFlow, files: Workspace, order: Sequence[str]) -> PlannedFlow:
+def _planned(flow: WorkspaceFlow, files: Workspace, env: Environment, order: Sequence[str]) -> PlannedFlow:
+    steps = json.loads(flow.steps)
     return PlannedFlow(
         path=flow.path,
         name=flow.name,
         steps=flow.steps,
         positions=flow.positions,
         files={file.path: files.paths[file.path] for file in flow.files},
-        properties=properties_of(json.loads(flow.steps)),
+        properties=properties_of(steps),
         in_order=flow.path in order,
+        variant=make_variant(dimensions(env, variables_read(steps, env.keys()))),
     )
 
 
@@ -133,21 +138,19 @@ def _select_part(
     return flow
 
 
-def _variables(output: Output, files: Workspace, wanted: Selection) -> tuple[Mapping[str, str], frozenset[str]]:
-    """The values of the variables, and the names of those that nobody may read.
+def _environment(output: Output, files: Workspace, wanted: Selection) -> Environment:
+    """The variables from outside.
 
     Raises:
-        CliError: one has no value.
+        CliError: one cannot be used.
     """
     shell = {name: value for name, value in shell_variables(files, wanted.shell).items() if name not in wanted.env}
     if shell:
         output.say(f"From the environment: {', '.join(sorted(shell))}.")
     try:
-        env = check_environment({**shell, **wanted.env}, "env")
+        return check_environment({**shell, **wanted.env}, "env")
     except InvalidEnvironment as error:
         raise CliError(str(error), USAGE) from None
-    values = {name: _value(name, value, wanted.shell) for name, value in env.items()}
-    return values, frozenset(name for name, value in env.items() if is_secret(name, value))
 
 
 def _value(name: str, value: VariableValue, environ: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mobiletest_automation.model.attempts import Attempt, simulation
 from mobiletest_automation.model.run_counts import RunCounts, bucket, outcome
 from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.variants import EMPTY_VARIANT, Variant
 from mobiletest_cli.names import unique_name
 from mobiletest_cli.output import Output
 
@@ -35,6 +36,7 @@ class LocalRun:
     name: str
     path: str
     part: str = ""
+    variant: Variant = EMPTY_VARIANT
     platform: str
     version: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
@@ -172,7 +174,8 @@ class LocalResults:
             "question": None,
             "source_path": run.path,
         }
-        return cast("api_types.Run", {**document, **{name: note for name, note in notes.items() if note}})
+        variant = {"variant": {**asdict(run.variant), "left_out": []}} if run.variant.id else {}
+        return cast("api_types.Run", {**document, **variant, **{name: note for name, note in notes.items() if note}})
 
     def _attempt(self, run: LocalRun, attempt: Attempt) -> api_types.Attempt:
         built_in = {} if attempt.built_in_model is None else {"built_in_model": attempt.built_in_model}
@@ -258,6 +261,7 @@ def _result(run: LocalRun, execution_id: str) -> RunResult:
     from mobiletest_automation.junit import RunResult
 
     ids = {"execution_id": execution_id, "run_id": run.id, "test_id": run.path, "file": run.path}
+    tried = {"variant": run.variant.label, "platform": run.platform, "build_version": run.version}
     return RunResult(
         test_id=run.path,
         test_name=run.name,
@@ -271,7 +275,7 @@ def _result(run: LocalRun, execution_id: str) -> RunResult:
         attempts=run.attempts,
         seconds=run.seconds,
         completed_at=run.completed_at,
-        properties={**dict(run.properties), **ids, "platform": run.platform},
+        properties={**dict(run.properties), **ids, **tried},
     )
 
 

@@ -18,6 +18,7 @@ from mobiletest_automation.model.failures import Category, Failure, cancellation
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.model.run_config import ExecutionMode, RunConfig
 from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.variants import EMPTY_VARIANT, Variant
 from mobiletest_cli.local_run.results import EvidenceFolder, LocalResults, LocalRun
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class PlannedFlow:
     in_order: bool = False
     left_out: frozenset[str] = frozenset()
     part: str = ""
+    variant: Variant = EMPTY_VARIANT
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class LocalRunner:
                 name=f"{flow.name} ({flow.part})" if flow.part else flow.name,
                 path=flow.path,
                 part=flow.part,
+                variant=flow.variant,
                 platform=plan.platform,
                 version=version,
                 properties=flow.properties,

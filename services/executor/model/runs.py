@@ -11,8 +11,8 @@ from mobiletest_automation.model.failures import Failure
 from mobiletest_automation.model.results import Artifact
 from mobiletest_automation.model.run_config import RunConfig
 from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.variants import EMPTY_VARIANT, Variant
 from services.executor.model.organisation_limits import UNLIMITED, OrganisationLimits
-from services.executor.model.variants import EMPTY_VARIANT, Variant
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from pydantic import TypeAdapter
 from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.model.results import StepResult
 from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.variants import EMPTY_VARIANT
 from services.chassis.mongo import Document
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits, RunPlan
-from services.executor.model.variants import EMPTY_VARIANT
 from services.executor.storage.fair_queue import queue_fields
 from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE
 

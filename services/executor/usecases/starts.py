@@ -9,6 +9,7 @@ from datetime import datetime
 from mobiletest_automation.flows.environment import InvalidEnvironment, check_environment, check_size, secrets_of
 from mobiletest_automation.model.failures import NO_PLATFORM, Category, Failure
 from mobiletest_automation.model.run_config import RunConfig, with_defaults
+from mobiletest_automation.model.variants import Variant
 from services.chassis import logs
 from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, InvalidArgument, PermissionDenied, Violation
@@ -25,7 +26,6 @@ from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.retries import extra_modes
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
 from services.executor.model.stages import release_stages
-from services.executor.model.variants import Variant
 from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
 from services.executor.usecases.start_limits import StartLimits
 from services.executor.usecases.variants import find_variants

@@ -5,18 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from mobiletest_automation.flows.environment import override
 from mobiletest_automation.flows.variables import variables_read
+from mobiletest_automation.model.variants import EMPTY_VARIANT, Dimensions, Variant, dimensions
 from services.chassis import logs
 from services.executor.model.executions import Execution
 from services.executor.model.runs import RunPlan
-from services.executor.model.variants import (
-    EMPTY_VARIANT,
-    NO_VARIANTS,
-    Dimensions,
-    KnownVariants,
-    Variant,
-    add_variant,
-    dimensions,
-)
+from services.executor.model.variants import NO_VARIANTS, KnownVariants, add_variant
 from services.executor.ports.executions import Executions
 
 # To remember new variants, while other starts of the same tests have new ones too.

@@ -129,6 +129,18 @@ def test_scripts_run(shell: LocalShell) -> None:
     assert shell.run().code == OK
 
 
+def test_a_run_says_which_values_its_test_reads(shell: LocalShell) -> None:
+    read = "- evalScript: ${output.x = LOCALE + API_TOKEN}\n"
+    shell.write(a=f"{FAILING}{read}", b=PASSING)
+    variables = ("-e", "LOCALE=de", "-e", "OTHER=1", "-s", "API_TOKEN")
+    ended = shell.run(*variables, "--junit", "out.xml", API_TOKEN="hush-4711")
+    document = shell.run(*variables, "--json", API_TOKEN="hush-4711").document
+    variants = [run["variant"]["values"] if "variant" in run else None for run in document["runs"]]
+    assert variants == [{"API_TOKEN": "***", "LOCALE": "de"}, None]
+    assert "Open the basket (API_TOKEN=***, LOCALE=de)" in ended.out
+    assert 'name="variant" value="API_TOKEN=***, LOCALE=de"' in (shell.folder / "out.xml").read_text()
+
+
 @pytest.mark.parametrize(("fail_on_timeout", "code"), [(True, TIMEOUT), (False, OK)])
 def test_the_time_limit_ends_the_run(
     shell: LocalShell, capsys: pytest.CaptureFixture[str], *, fail_on_timeout: bool, code: int

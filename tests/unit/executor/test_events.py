@@ -9,6 +9,7 @@ from mobiletest.executor.v1 import events_pb2
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import NO_PLATFORM
 from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.variants import Variant
 from services.chassis.errors import InvalidArgument
 from services.chassis.events import Event
 from services.chassis.ids import new_id
@@ -17,7 +18,6 @@ from services.executor.events import events_of, run_changed_message
 from services.executor.model import lifecycle
 from services.executor.model.changes import Change, start_execution
 from services.executor.model.runs import Run, RunTarget
-from services.executor.model.variants import Variant
 from tests.fakes.no_database import no_database
 from tests.unit.executor.model.builders import NOW, execution_of, queued_run
 

@@ -12,11 +12,11 @@ from junitparser.xunit2 import JUnitXml, TestCase
 from mobiletest_automation.flows.positions import SourcePosition
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, ArtifactGone, AttemptResult, StepResult, StepStatus
+from mobiletest_automation.model.variants import Variant
 from services.executor import junit
 from services.executor.model import lifecycle
 from services.executor.model.reports import metadata
 from services.executor.model.runs import Run
-from services.executor.model.variants import Variant
 from tests.hostile_texts import ANYTHING, commands, controls
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later, new_run, passing
 

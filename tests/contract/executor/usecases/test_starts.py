@@ -14,6 +14,7 @@ from mobiletest_automation.flows.environment import Environment
 from mobiletest_automation.model.failures import NO_PLATFORM, Category, Failure
 from mobiletest_automation.model.run_config import ExecutionMode, LlmConfig, RunConfig
 from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.variants import Variant
 from services.chassis.context import Caller, bind, current
 from services.chassis.errors import FailedPrecondition, InvalidArgument, PermissionDenied, ResourceExhausted
 from services.executor.model.attribution import Ci, ExecutionSource
@@ -21,7 +22,7 @@ from services.executor.model.changes import Change
 from services.executor.model.executions import Execution, ExecutionKind, StartSubject
 from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, RunPlan
-from services.executor.model.variants import NO_VARIANTS, VARIANTS_LIMIT, Variant, add_variant
+from services.executor.model.variants import NO_VARIANTS, VARIANTS_LIMIT, add_variant
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.schema import RUNS
 from services.executor.usecases.starts import ExecutionStarter

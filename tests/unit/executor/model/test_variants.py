@@ -3,18 +3,8 @@
 from typing import Any
 
 from mobiletest_automation.flows.environment import NAMES_LIMIT, VALUE_BYTES
-from services.executor.model.variants import (
-    EMPTY_VARIANT,
-    NO_VARIANTS,
-    SHOWN_VALUES,
-    VALUES_LIMIT,
-    VARIANTS_LIMIT,
-    KnownVariants,
-    Variant,
-    add_variant,
-    dimensions,
-    make_variant,
-)
+from mobiletest_automation.model.variants import EMPTY_VARIANT, SHOWN_VALUES, Variant, dimensions, make_variant
+from services.executor.model.variants import NO_VARIANTS, VALUES_LIMIT, VARIANTS_LIMIT, KnownVariants, add_variant
 
 
 def variant(env: dict[str, Any], *read: str) -> Variant:
