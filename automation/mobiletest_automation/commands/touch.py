@@ -39,7 +39,7 @@ async def perform_touch(context: CommandContext, command: commands.TouchCommand)
             return command_outcome(command)
         case commands.ScrollUntilVisible():
             return await _scroll_until_visible(context, command)
-        case _:
+        case commands.TapOn() | commands.DoubleTapOn() | commands.LongPressOn():
             return await _perform_tap(context, command)
 
 
