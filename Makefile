@@ -49,7 +49,7 @@ lint: venv proto ## Check style (ruff) and imports (import-linter)
 	$(BIN)/lint-imports --no-cache
 
 types: venv proto ## Check types (mypy --strict)
-	$(BIN)/mypy automation/mobiletest_automation services deploy examples benchmarks protos cli/mobiletest_cli tests/*.py tests/fakes tests/deploy tests/images \
+	$(BIN)/mypy automation/mobiletest_automation services deploy examples benchmarks protos cli/mobiletest_cli tests/*.py tests/devices/fake_driver.py tests/fakes tests/deploy tests/images \
 		tests/maestro tests/fault
 
 protos-check: venv proto $(BUF) ## Check the protos: buf lint, and buf breaking against the released ones

@@ -57,7 +57,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"docs/.*\.md", ("tests/unit/reporting/test_flaky.py",)),
     (r"docs/.*\.md|.*/device-pools\.yaml", ("tests/unit/executor/pools/test_config.py",)),
     (r"tests/maestro/.*", ("maestro",)),
-    (r"tests/(maestro|devices)/.*", ("devices", "tests/unit/automation")),
+    (r"tests/(maestro|devices|plugins)/.*", ("devices", "tests/unit/automation")),
     (r"tests/(api|dashboard|attack|fault)/.*", (r"\1",)),
     (r"tests/deploy/.*", ("deploy-check",)),
     (r"tests/images/.*|tests/containers\.py", ("containers",)),

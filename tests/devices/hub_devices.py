@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mobiletest_automation.devices.port import Build, Device, DeviceInfo, OnSession, Seed
-from mobiletest_automation.devices.webdriver.assembly import assemble_device
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
+from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import HubConnection, Json
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 from mobiletest_automation.devices.webdriver.sessions import open_device
@@ -51,7 +51,7 @@ class SharedBrowser:
         self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None
     ) -> WebDriverDevice:
         driver = DriverSession(HubConnection(self._target.url), self._session.id, self._session.capabilities)
-        device = assemble_device(driver, self._target, self._info, build, None)
+        device = assemble_device(HubSession(driver=driver, target=self._target, info=self._info, build=build))
         self.open.append(device)
         if build.static_url:
             await device.app.clear_state()

@@ -7,9 +7,9 @@ from typing import TypeAlias
 from mobiletest_automation.devices.port import Build, Device, DeviceInfo, NoteChange, Seed
 from mobiletest_automation.devices.simulated.app_model import Pace
 from mobiletest_automation.devices.simulated.device import SimulatedDevice
-from mobiletest_automation.devices.webdriver.assembly import assemble_device
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
+from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import HubConnection, Json
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 from mobiletest_automation.model.unclean_devices import DeviceChange
@@ -54,7 +54,8 @@ def attach(handle: DeviceHandle, build: Build, seed: Seed, note: NoteChange) -> 
     if isinstance(handle, SimulatedHandle):
         return SimulatedDevice(handle.info, build, seed, handle.pace)
     driver = DriverSession(HubConnection(handle.target.url), handle.session_id, handle.capabilities)
-    return assemble_device(driver, handle.target, handle.info, build, handle.app, note=note)
+    session = HubSession(driver=driver, target=handle.target, info=handle.info, build=build, app=handle.app, note=note)
+    return assemble_device(session)
 
 
 async def note_change(device: Device, change: DeviceChange) -> None:

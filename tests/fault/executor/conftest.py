@@ -105,5 +105,5 @@ def _environment(settings: Settings) -> dict[str, str]:
         **variables,
         "MOBILETEST_SERVICE_TOKEN": TOKEN,
         "MOBILETEST_EXECUTOR_ROLE": "worker",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "gen")]),
+        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "gen", ROOT / "tests" / "plugins"))),
     }

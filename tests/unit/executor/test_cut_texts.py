@@ -53,7 +53,6 @@ MASKED_BEFORE = {
 
 ERASED_BY_THE_TEST = {
     "automation/devices/simulated/device.py": {"held[:max(len(held) - characters, 0)]"},
-    "automation/devices/webdriver/appium_fake.py": {"text[:max(len(text) - characters, 0)]"},
 }
 
 _LENGTHS = {"limit", "length", "room", "left", "most", "width", "characters"}

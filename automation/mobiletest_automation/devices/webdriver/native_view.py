@@ -20,8 +20,8 @@ FOCUSED_WITHIN_SECONDS = 3.0
 _PAUSE_SECONDS = 0.1
 
 
-def read_tree(source: str, platform: str | None = None) -> Element:
-    """The elements of a driver's page source; `platform` is Android, iOS, or None for any other.
+def read_tree(source: str, platform: str) -> Element:
+    """The elements of a driver's page source; `platform` is Android or iOS.
 
     script_error if the app shows too much, which another attempt does not change.
     """
@@ -33,7 +33,7 @@ def read_tree(source: str, platform: str | None = None) -> Element:
         raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"the driver's page source cannot be read: {error}") from error
 
 
-def _read(source: str, platform: str | None) -> Element:
+def _read(source: str, platform: str) -> Element:
     """Drivers write what an app shows, also characters that XML cannot hold."""
     try:
         return read_source(source, platform)

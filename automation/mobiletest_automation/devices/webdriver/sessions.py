@@ -14,9 +14,9 @@ from mobiletest_automation.devices.port import (
     OnSession,
     UncleanDevices,
 )
-from mobiletest_automation.devices.webdriver.assembly import assemble_device, phone_commands
 from mobiletest_automation.devices.webdriver.device_cleaner import clean
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
+from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device, find_driver, phone_commands
 from mobiletest_automation.devices.webdriver.hub_connection import (
     DriverError,
     HubConnection,
@@ -75,7 +75,8 @@ async def open_device(
     try:
         if on_session is not None:
             await on_session(Session(target.url, driver.id))
-        device = assemble_device(driver, target, info, build, app, unclean)
+        session = HubSession(driver=driver, target=target, info=info, build=build, app=app, unclean=unclean)
+        device = assemble_device(session)
         if device.cleaner is not None:
             await device.cleaner.prepare()
         return device
@@ -156,18 +157,12 @@ async def _create_session(connection: HubConnection, target: HubTarget, app: str
 
 def capabilities_of(target: HubTarget, app: str | None) -> dict[str, Json]:
     """The capabilities to request. Appium has its own for the command timeout."""
-    requested = dict(target.capabilities)
-    if not any(name.startswith("appium:") for name in requested):
-        return {"unhandledPromptBehavior": "ignore", "timeouts": dict(PAGE_TIMEOUTS), **requested}
-    requested["appium:newCommandTimeout"] = target.new_command_timeout
-    automation = str(requested.get("appium:automationName", "")).lower()
-    if automation in ("uiautomator2", "xcuitest"):
-        requested.setdefault("appium:autoLaunch", False)  # of the app that the pool names: the test launches it
-    if automation == "uiautomator2":
-        requested["appium:clearDeviceLogsOnStart"] = True  # the log of the session before
-    if automation == "fake" and app is not None:
-        requested["appium:app"] = app  # the fake driver has no install command
-    return requested
+    pool = target.capabilities
+    if not any(name.startswith("appium:") for name in pool):
+        return {"unhandledPromptBehavior": "ignore", "timeouts": dict(PAGE_TIMEOUTS), **pool}
+    driver = find_driver(str(pool.get("appium:automationName", "")))
+    requested = {**driver.defaults, **pool, "appium:newCommandTimeout": target.new_command_timeout, **driver.required}
+    return {**requested, "appium:app": app} if driver.loads_app and app is not None else requested
 
 
 def _creation_failure(error: DriverError) -> DeviceFailure:

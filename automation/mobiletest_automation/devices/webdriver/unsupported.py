@@ -5,10 +5,10 @@ import re
 from mobiletest_automation.devices.port import Unsupported
 from mobiletest_automation.devices.webdriver.actions import ANDROID_KEYS, IOS_BUTTONS, IOS_KEYS, WEB_KEYS
 from mobiletest_automation.devices.webdriver.ios import NO_AIRPLANE_MODE
-from mobiletest_automation.flows.app_commands import ClearKeychain, LaunchApp, OpenBrowser, OpenLink, SetPermissions
+from mobiletest_automation.flows.app_commands import ClearKeychain, LaunchApp, SetPermissions
 from mobiletest_automation.flows.commands import BaseCommand
 from mobiletest_automation.flows.device_commands import AddMedia, AssertMode, Mode, SetMode, SetOrientation
-from mobiletest_automation.flows.text_commands import Back, PressKey
+from mobiletest_automation.flows.text_commands import PressKey
 
 _SIMULATOR = re.compile(r"[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12}", re.IGNORECASE | re.ASCII)
 _IPHONE = re.compile(r"[0-9a-f]{40}|[0-9A-F]{8}-[0-9A-F]{16}", re.IGNORECASE | re.ASCII)
@@ -70,13 +70,6 @@ def unsupported_in_browser(command: BaseCommand) -> str:
             return "a browser has no gallery: use the page's own upload"
         case _:
             return ""
-
-
-def unsupported_by_fake_driver(command: BaseCommand) -> str:
-    return f"the fake driver has no {type(command).__name__}" if isinstance(command, _NOT_IN_FAKE_DRIVER) else ""
-
-
-_NOT_IN_FAKE_DRIVER = (AddMedia, AssertMode, Back, OpenBrowser, OpenLink, PressKey, SetMode, SetPermissions)
 
 
 def _answers(permissions: tuple[tuple[str, str], ...] | None) -> frozenset[str]:

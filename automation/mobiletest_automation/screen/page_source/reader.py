@@ -5,8 +5,7 @@ from xml.parsers import expat
 
 from mobiletest_automation.flows.texts import cut
 from mobiletest_automation.screen.elements import Element
-from mobiletest_automation.screen.page_source import fake_driver, xcuitest
-from mobiletest_automation.screen.page_source.fake_driver import read_fake
+from mobiletest_automation.screen.page_source import xcuitest
 from mobiletest_automation.screen.page_source.html_page import read_page
 from mobiletest_automation.screen.page_source.html_parser import read_html
 from mobiletest_automation.screen.page_source.nodes import (
@@ -19,7 +18,7 @@ from mobiletest_automation.screen.page_source.nodes import (
 from mobiletest_automation.screen.page_source.uiautomator import read_uiautomator
 from mobiletest_automation.screen.page_source.xcuitest import read_xcuitest
 
-KINDS = "XML of XCUITest, UiAutomator2 or Appium's fake driver, or HTML"
+KINDS = "XML of XCUITest or UiAutomator2, or HTML"
 _PROLOG = re.compile(r"\ufeff?\s*(?:<\?xml[^>]{0,200}\?>\s*)?")
 _COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 _FIRST = re.compile(r"<(?P<doctype>!doctype\s+)?(?P<tag>[A-Za-z][\w.$:-]*)", re.IGNORECASE)
@@ -75,18 +74,10 @@ def _read(root: SourceNode, platform: str | None) -> Element:
     if root.tag == "hierarchy":
         _check_platform("Android", platform)
         return read_uiautomator(root)
-    if _has(root, xcuitest.PREFIX):
+    if root.tag == "AppiumAUT" or root.tag.startswith(xcuitest.PREFIX):
         _check_platform("iOS", platform)
         return read_xcuitest(root)
-    if root.tag in ("AppiumAUT", "app") or root.tag.startswith(fake_driver.PREFIX):
-        return read_fake(root)
     raise SourceError(f"the source begins with <{cut(root.tag, 60)}>, which no known driver produces: send {KINDS}")
-
-
-def _has(root: SourceNode, prefix: str) -> bool:
-    return root.tag.startswith(prefix) or (
-        root.tag == "AppiumAUT" and any(n.tag.startswith(prefix) for n in root.nodes)
-    )
 
 
 def _check_platform(platform_of_source: str, platform: str | None) -> None:

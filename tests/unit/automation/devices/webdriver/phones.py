@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from mobiletest_automation.devices.port import Build, DeviceInfo, UncleanDevices
-from mobiletest_automation.devices.webdriver.assembly import assemble_device
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
+from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import Json
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
@@ -44,7 +44,8 @@ def phone(
 ) -> WebDriverDevice:
     info = DeviceInfo("phone-1", platform, simulated=False)
     driver = fake_driver(hub, {"automationName": AUTOMATION[platform], "udid": "phone"})
-    return assemble_device(driver, target, info, Build(package_name=package), app, unclean)
+    build = Build(package_name=package)
+    return assemble_device(HubSession(driver=driver, target=target, info=info, build=build, app=app, unclean=unclean))
 
 
 def said_to(hub: FakeHub, command: str) -> list[Any]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mobiletest_automation.devices.port import Build, DeviceFailure, LaunchOptions, MarksUnavailable, Seed
-from mobiletest_automation.devices.webdriver.assembly import assemble_device
+from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.flows.device_commands import Mode
 from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSetting
@@ -156,7 +156,9 @@ async def test_what_another_process_is_about_to_change_is_noted_by_the_one_that_
         await worker.note_change(change)
 
     driver = fake_driver(hub, {"automationName": "UiAutomator2", "udid": "phone"})
-    attached = assemble_device(driver, TARGET, device.info, Build(package_name=APP), None, note=note)
+    build = Build(package_name=APP)
+    session = HubSession(driver=driver, target=TARGET, info=device.info, build=build, note=note)
+    attached = assemble_device(session)
     await attached.app.set_mode(Mode.DARK, on=True)
     assert [each.changes for each in unclean.marked.values()] == [(DeviceChange(DeviceSetting.DARK_MODE, "no"),)]
     await device.close()

@@ -7,8 +7,8 @@ import pytest
 
 from mobiletest_automation.devices.port import Build, DeviceFailure, DeviceInfo, LaunchOptions, LinkTarget
 from mobiletest_automation.devices.webdriver.android import AndroidCommands
-from mobiletest_automation.devices.webdriver.assembly import assemble_device
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
+from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 from mobiletest_automation.devices.webdriver.phone_app import PhoneApp
@@ -262,6 +262,6 @@ async def test_an_install_error_does_not_show_where_the_file_is() -> None:
 async def test_in_a_phones_browser_the_page_is_read(platform: str) -> None:
     info = DeviceInfo("phone-1", platform, simulated=False)
     driver = fake_driver(FakeHub(), {"automationName": AUTOMATION[platform], "browserName": "Safari"})
-    device = assemble_device(driver, TARGET, info, Build(package_name=APP), None)
+    device = assemble_device(HubSession(driver=driver, target=TARGET, info=info, build=Build(package_name=APP)))
     with pytest.raises(DeviceFailure, match="answer from the page is malformed"):
         await device.view.tree()

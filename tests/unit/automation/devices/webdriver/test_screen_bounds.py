@@ -10,8 +10,8 @@ from mobiletest_automation.devices.gestures import scroll, swipe
 from mobiletest_automation.devices.port import Build, DeviceFailure, DeviceInfo
 from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.devices.webdriver.android import AndroidCommands
-from mobiletest_automation.devices.webdriver.assembly import assemble_device
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
+from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError
 from mobiletest_automation.devices.webdriver.native_view import NativeView
 from mobiletest_automation.devices.webdriver.phone_app import PhoneApp
@@ -28,7 +28,7 @@ PAGE_SCRIPT = files(webdriver).joinpath("page.js").read_text()
 
 def browser(hub: FakeHub) -> WebDriverDevice:
     info = DeviceInfo("browser-1", "android", simulated=False)
-    return assemble_device(fake_driver(hub), TARGET, info, Build(), None)
+    return assemble_device(HubSession(driver=fake_driver(hub), target=TARGET, info=info, build=Build()))
 
 
 async def swipe_left(device: WebDriverDevice) -> None:

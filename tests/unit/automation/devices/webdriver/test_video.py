@@ -5,8 +5,8 @@ import base64
 import pytest
 
 from mobiletest_automation.devices.port import NO_BUILD, DeviceInfo, Recording
+from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, HubUnreachable
-from mobiletest_automation.devices.webdriver.sessions import assemble_device
 from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
 from tests.unit.automation.devices.webdriver.phones import phone
 from tests.unit.automation.pictures import png
@@ -50,7 +50,7 @@ async def test_without_a_video_there_is_a_picture_for_each_step() -> None:
 async def test_a_browser_makes_pictures() -> None:
     hub = FakeHub({"GET /screenshot": PICTURE})
     info = DeviceInfo("phone-1", "android", simulated=False)
-    device = assemble_device(fake_driver(hub), TARGET, info, NO_BUILD, None)
+    device = assemble_device(HubSession(driver=fake_driver(hub), target=TARGET, info=info, build=NO_BUILD))
     await device.begin_step()
     await device.recorder.start()
     recording = await device.recorder.stop()

@@ -1,4 +1,7 @@
-"""Appium's fake driver, whose app is an XML file: for tests with a real hub."""
+"""Appium's fake driver, whose app is an XML file, as a driver that the executor and `run --local` can use.
+
+It is an entry point of tests/plugins, which pytest and the workers of tests have on their path.
+"""
 
 from collections.abc import Mapping
 
@@ -12,13 +15,50 @@ from mobiletest_automation.devices.port import (
     PageSource,
     script_error,
 )
+from mobiletest_automation.devices.recording import FrameRecorder
 from mobiletest_automation.devices.webdriver import actions
-from mobiletest_automation.devices.webdriver.device import DriverView
+from mobiletest_automation.devices.webdriver.device import DriverView, WebDriverDevice
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
-from mobiletest_automation.devices.webdriver.native_view import read_tree
-from mobiletest_automation.flows.device_commands import Mode, Orientation
+from mobiletest_automation.devices.webdriver.drivers import Driver, HubSession
+from mobiletest_automation.flows.app_commands import OpenBrowser, OpenLink, SetPermissions
+from mobiletest_automation.flows.commands import BaseCommand
+from mobiletest_automation.flows.device_commands import AddMedia, AssertMode, Mode, Orientation, SetMode
+from mobiletest_automation.flows.text_commands import Back, PressKey
 from mobiletest_automation.model.failures import Category
-from mobiletest_automation.screen.elements import Bounds, Element, Point, walk
+from mobiletest_automation.screen.elements import CHECKABLE, NOWHERE, Bounds, Element, Point, Role, walk
+from mobiletest_automation.screen.page_source.html_semantics import role_of
+from mobiletest_automation.screen.page_source.nodes import (
+    SourceNode,
+    build_elements,
+    is_on_screen,
+    parse_number,
+    walk_nodes,
+)
+from mobiletest_automation.screen.page_source.reader import read_xml
+
+_UNSUPPORTED = (AddMedia, AssertMode, Back, OpenBrowser, OpenLink, PressKey, SetMode, SetPermissions)
+# A MockTextField is a text: the driver types into a MockInputField only.
+_ROLES: Mapping[str, Role] = {
+    **dict.fromkeys(("AppiumAUT", "app"), Role.SCREEN),
+    "Button": Role.BUTTON,
+    "Link": Role.LINK,
+    **dict.fromkeys(("InputField", "Input", "SecureField", "SearchField"), Role.FIELD),
+    **dict.fromkeys(("CheckBox", "Checkbox"), Role.CHECKBOX),
+    **dict.fromkeys(("Switch", "Toggle"), Role.SWITCH),
+    **dict.fromkeys(("Radio", "RadioButton"), Role.RADIO),
+    "Tab": Role.TAB,
+    **dict.fromkeys(("ListItem", "Cell", "Row"), Role.CELL),
+    **dict.fromkeys(("Picker", "Spinner"), Role.PICKER),
+    "Slider": Role.SLIDER,
+    **dict.fromkeys(("Image", "ImageView"), Role.IMAGE),
+    **dict.fromkeys(("Heading", "Title"), Role.HEADING),
+    **dict.fromkeys(("TextField", "Text", "TextView", "Label", "StaticText"), Role.TEXT),
+    **dict.fromkeys(("ListView", "List", "Table"), Role.LIST),
+    **dict.fromkeys(("Alert", "Dialog", "alert"), Role.DIALOG),
+    **dict.fromkeys(("Progress", "ProgressBar"), Role.PROGRESS),
+}
+
+_HEAD = frozenset({"head", "title", "script", "style"})
 
 
 class FakeApp:
@@ -76,7 +116,7 @@ class FakeView(DriverView):
         self._focus = ""
 
     async def _read_tree(self, css: frozenset[str]) -> Element:
-        self._tree = read_tree(await self._driver.source())
+        self._tree = _read_app(read_xml(await self._driver.source()))
         return self._tree
 
     async def _measure_screen(self) -> Bounds:
@@ -147,3 +187,78 @@ def _literal(value: str) -> str:
         return f'"{value}"'
     parts = ", '\"', ".join(f'"{part}"' for part in value.split('"'))
     return f"concat({parts})"
+
+
+def _read_app(root: SourceNode) -> Element:
+    """The app as elements. Alerts are not visible, because the source does not say which one is open."""
+    app = root if root.tag == "app" else next((node for node in root.nodes if node.tag == "app"), root)
+    width, height = _size(app.attributes)
+    screen = Bounds(0, 0, width, height) if width and height else None
+    return build_elements(walk_nodes(app), lambda node, children: _element(node, children, screen))
+
+
+def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | None) -> Element:
+    has = node.attributes
+    role = _ROLES.get(node.tag.removeprefix("Mock")) or role_of(node.tag.lower(), has)
+    bounds = screen if node.tag == "app" else _bounds(has)
+    return Element(
+        role=role,
+        text=has.get("text") or node.direct_text or has.get("value", ""),
+        label=has.get("label") or has.get("name", ""),
+        hint=has.get("hint") or has.get("placeholder", ""),
+        id=has.get("id", ""),
+        bounds=bounds or NOWHERE,
+        enabled=has.get("enabled") != "false",
+        visible=_visible(node, bounds, screen, children),
+        checked=_true(has, "checked") or _true(has, "selected") if role in CHECKABLE else None,
+        focused=_true(has, "focused"),
+        selected=_true(has, "selected"),
+        clickable="showAlert" in has or _true(has, "clickable"),
+        secret=_true(has, "password") or node.tag.endswith("SecureTextField"),
+        attributes=has,
+        children=children,
+    )
+
+
+def _visible(node: SourceNode, bounds: Bounds | None, screen: Bounds | None, children: tuple[Element, ...]) -> bool:
+    said = {node.attributes.get("visible"), node.attributes.get("displayed")}
+    if "false" in said or node.tag == "alert" or node.tag in _HEAD:
+        return False
+    return is_on_screen(bounds, screen) or any(child.visible for child in children)
+
+
+def _true(has: Mapping[str, str], name: str) -> bool:
+    return has.get(name) == "true"
+
+
+def _size(has: Mapping[str, str]) -> tuple[float | None, float | None]:
+    return parse_number(has.get("width")), parse_number(has.get("height"))
+
+
+def _bounds(has: Mapping[str, str]) -> Bounds | None:
+    """Bounds with left and top 0 if missing; None for an element without a size."""
+    width, height = _size(has)
+    if width is None or height is None:
+        return None
+    return Bounds(parse_number(has.get("left")) or 0, parse_number(has.get("top")) or 0, width, height)
+
+
+def _unsupported(command: BaseCommand) -> str:
+    return f"the fake driver has no {type(command).__name__}" if isinstance(command, _UNSUPPORTED) else ""
+
+
+def _assemble(session: HubSession) -> WebDriverDevice:
+    driver = session.driver
+    return WebDriverDevice(
+        info=session.info,
+        target=session.target,
+        driver=driver,
+        app=FakeApp(driver),
+        view=FakeView(driver),
+        recorder=FrameRecorder(driver.screenshot),
+        unsupported=_unsupported,
+        log_type="actions",
+    )
+
+
+DRIVER = Driver(assemble=_assemble, loads_app=True)
