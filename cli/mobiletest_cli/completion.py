@@ -217,5 +217,6 @@ _VALUES: dict[str, _Values] = {
     "build": _of_server(_builds),
     "execution": _of_server(_executions),
     "platform": _fixed("Android", "iOS"),
+    "device": _fixed("chrome", "simulated", "simulated:ios"),
     "shell": _fixed(*_SCRIPTS),
 }

@@ -143,7 +143,12 @@ class HumanHelp:
         except StepFailed as failed:
             if not self._may_ask(failed):
                 raise
-            failure = problem = failed
+            failure = failed
+        return await self._help(index, step, run, failure)
+
+    async def _help(self, index: int, step: Step, run: RunStep, failure: StepFailed) -> StepOutcome | None:
+        """Ask about a step that has failed until it passes, a person skips it, or raise why it fails."""
+        problem = failure
         worked: tuple[HumanAnswer, StepOutcome] | None = None
         for number in count() if self._interactive else range(QUESTIONS_LIMIT):
             answer = await self.ask(index, step, failure, number, problem, worked[0].text if worked else "")

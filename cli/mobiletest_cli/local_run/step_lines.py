@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import yaml
 
+from mobiletest_automation.flows.documents import LOADER
+
 
 @dataclass(frozen=True, slots=True)
 class StepLines:
@@ -22,7 +24,7 @@ def find_step_lines(text: str, line: int, column: int) -> StepLines | None:
 
     None: there is no step there, or it shares its lines with others, as in [back, back].
     """
-    for lists in map(_lists, yaml.compose_all(text, yaml.SafeLoader)):
+    for lists in map(_lists, yaml.compose_all(text, LOADER)):
         for items in lists:
             for item in items.value:
                 if (item.start_mark.line + 1, item.start_mark.column + 1) == (line, column):

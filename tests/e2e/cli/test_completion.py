@@ -57,6 +57,8 @@ async def test_tab_completes_commands_options_values_and_files(read_shop: Shell,
         entered(shown, "mobiletest run --workf\tx", "run|--workflow|x")
         entered(shown, "mobiletest run --platform A\t", "run|--platform|Android")
         entered(shown, "mobiletest run --platform=A\t", "run|--platform=Android")
+        entered(shown, "mobiletest run --local --device ch\t", "run|--local|--device|chrome")
+        entered(shown, "mobiletest run --local --interac\tx", "run|--local|--interactive|x")
         entered(shown, "mobiletest run --file ap\t", "run|--file|app.apk")
         entered(shown, "mobiletest run .maes\tlog\t", "run|.maestro/log-in.yaml")
         entered(shown, "mobiletest run --app Sh\t", "run|--app|Shop")
