@@ -9,7 +9,7 @@ import orjson
 
 from mobiletest_automation.flows.texts import REPLACEMENT, well_formed, well_formed_json
 
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9a-f]+)|([0-9]+));", re.ASCII | re.IGNORECASE)
 
 

@@ -24,6 +24,7 @@ from mobiletest_cli.errors import (
     USAGE,
     CliError,
     RequestRefused,
+    is_transient,
 )
 from mobiletest_cli.names import check_path, is_id
 
@@ -318,13 +319,6 @@ def judging_a_file() -> Iterator[None]:
         if refused.status in (413, 422):
             refused.exit_code = INVALID_FILE
         raise
-
-
-def is_transient(error: CliError) -> bool:
-    """Whether repeating the same call may help."""
-    if isinstance(error, RequestRefused):
-        return error.status == 429 or error.status >= 500 or error.code == "IDEMPOTENCY_KEY_IN_FLIGHT"
-    return error.exit_code == UNREACHABLE
 
 
 def retry_after(response: httpx.Response) -> float | None:

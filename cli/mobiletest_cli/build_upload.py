@@ -4,74 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from mobiletest_automation.app_files.archive_limits import HostileArchive
-from mobiletest_automation.app_files.reader import (
-    ANDROID,
-    IOS,
-    AppFile,
-    NotInstallable,
-    UnreadableAppFile,
-    is_known_kind,
-    read_app_file,
-)
-from mobiletest_cli.api import LONG, Api, is_transient, judging_a_file
-from mobiletest_cli.errors import INVALID_FILE, CliError, RequestRefused
+from mobiletest_cli.api import LONG, Api, judging_a_file
+from mobiletest_cli.errors import INVALID_FILE, CliError, RequestRefused, is_transient
 from mobiletest_cli.output import Output, size
 
 if TYPE_CHECKING:
+    from mobiletest_automation.app_files.reader import AppFile
     from mobiletest_cli.api_types import App, Build, PartUpload
 
-_ENDINGS = {".apk": ANDROID, ".ipa": IOS}
-_APP_ENDINGS = (*_ENDINGS, ".aab", ".apkm", ".apks", ".tar.gz", ".tgz", ".xapk", ".zip")
 _CHUNK = 1 << 20
 # Larger files are sent in parts, so that a broken connection costs one part.
 LARGE_BYTES = 16 * 1024 * 1024
-
-
-def is_app_file(path: Path) -> bool:
-    """Whether the path is one of an app, not of flows, by its ending; a folder if it is an app that Xcode built."""
-    if os.path.isdir(path):
-        return path.suffix == ".app" and (path / "Info.plist").is_file()
-    return path.name.lower().endswith(_APP_ENDINGS)
-
-
-def read_file(file: Path) -> AppFile:
-    """What the app file is, by its content, and by its ending if the content does not say.
-
-    Raises:
-        CliError: it cannot be read, or no device can install it.
-    """
-    _check_readable(file)
-    try:
-        app_file = read_app_file(file) if is_known_kind(file) else AppFile()
-    except NotInstallable as problem:
-        raise CliError(f"{file}: this is {problem}", INVALID_FILE) from None
-    except HostileArchive as problem:
-        raise CliError(f"{file}: not a plausible app file: {problem}", INVALID_FILE) from None
-    except UnreadableAppFile:
-        app_file = AppFile()  # the server says what it makes of it
-    return replace(app_file, platform=app_file.platform or _ENDINGS.get(file.suffix.lower()))
-
-
-def _check_readable(file: Path) -> None:
-    if file.is_dir():
-        hint = "Zip it first: ditto -c -k --keepParent App.app App.zip" if file.suffix == ".app" else None
-        raise CliError(f"{file}: is a folder, not an app file", INVALID_FILE, hint)
-    try:
-        with file.open("rb") as content:
-            empty = not content.read(1)
-    except OSError as error:
-        raise CliError(f"{file}: cannot be read: {error.strerror}", INVALID_FILE) from None
-    if empty:
-        raise CliError(f"{file}: is empty", INVALID_FILE)
 
 
 def sha256(file: Path) -> str:

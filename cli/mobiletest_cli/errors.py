@@ -74,3 +74,10 @@ class RequestRefused(CliError):
         self.status = status
         self.code = code
         self.request_id = request_id
+
+
+def is_transient(error: CliError) -> bool:
+    """Whether repeating the same call may help."""
+    if isinstance(error, RequestRefused):
+        return error.status == 429 or error.status >= 500 or error.code == "IDEMPOTENCY_KEY_IN_FLIGHT"
+    return error.exit_code == UNREACHABLE

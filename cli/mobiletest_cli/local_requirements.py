@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 
 from mobiletest_cli.errors import USAGE, CliError
 
+# What is imported of the packages of the extra. Asking the packages themselves takes 0.1 s.
+MODULES = (
+    *("aiohttp", "dns", "faker", "junitparser", "orjson", "PIL", "prometheus_client", "pydantic", "quickjs_rs", "re2"),
+    *("structlog", "wasmtime", "yaml"),
+)
 _EXTRA = re.compile(r"""\s*;\s*extra\s*==\s*["']local["']\s*$""", re.ASCII)
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def check_installed() -> None:
@@ -18,20 +22,15 @@ def check_installed() -> None:
     Raises:
         CliError: a package is missing; it says what to install.
     """
+    if all(map(find_spec, MODULES)):
+        return
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         declared = requires("mobiletest-cli") or ()
     except PackageNotFoundError:
         return
     needed = [_EXTRA.sub("", requirement) for requirement in declared if _EXTRA.search(requirement)]
-    if not all(map(_is_installed, needed)):
-        packages = " ".join(f"'{requirement}'" for requirement in needed)
-        hint = f"{sys.executable} -m pip install {packages}"
-        raise CliError("the packages for runs without a server are not installed", USAGE, hint)
-
-
-def _is_installed(requirement: str) -> bool:
-    name = _NAME.match(requirement)
-    try:
-        return name is not None and bool(version(name[0]))
-    except PackageNotFoundError:
-        return False
+    packages = " ".join(f"'{requirement}'" for requirement in needed)
+    hint = f"{sys.executable} -m pip install {packages}"
+    raise CliError("the packages for runs without a server are not installed", USAGE, hint)

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from mobiletest_cli.api import Api, is_transient
-from mobiletest_cli.errors import TIMEOUT, CliError
+from mobiletest_cli.errors import TIMEOUT, CliError, is_transient
 from mobiletest_cli.presentation import outcome
 
 if TYPE_CHECKING:
+    from mobiletest_cli.api import Api
     from mobiletest_cli.api_types import Execution, Run
 
 ENDED = frozenset({"completed", "failed", "cancelled"})

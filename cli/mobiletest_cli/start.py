@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mobiletest_automation.app_files.reader import AppFile
-from mobiletest_cli.build_upload import BuildUpload, read_file
+from mobiletest_cli.build_upload import BuildUpload
 from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, USAGE, CliError
 from mobiletest_cli.lookup import app_of_file, find_app, find_build, find_test, find_workflow, only_app
 from mobiletest_cli.output import Output
+from mobiletest_cli.selection import Selection, read_file, select
 
 if TYPE_CHECKING:
-    from mobiletest_automation.flows.environment import VariableValue
+    from mobiletest_automation.app_files.reader import AppFile
     from mobiletest_cli.api import Api
     from mobiletest_cli.api_types import App, ImportedTest, ImportTestsResult
     from mobiletest_cli.workspace import Workspace
@@ -24,30 +24,6 @@ if TYPE_CHECKING:
 MOST_TESTS = 1000
 _OF_TEST = ("test_id", "version_number", "positions_digest")
 NAME_APP = "Name it: --app; mobiletest apps list shows them"
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What to run, as the command line and the project say it."""
-
-    app_files: Sequence[Path] = ()
-    apps: Sequence[str] = ()
-    version: str | None = None
-    platform: str | None = None
-    paths: Sequence[Path] = ()
-    workspace: str | None = None
-    workflow: str | None = None
-    tests: Sequence[str] = ()
-    tags: Sequence[str] = ()
-    excluded_tags: Sequence[str] = ()
-    name: str | None = None
-    env: Mapping[str, VariableValue] = field(default_factory=dict)
-    # The variables of the environment that flows may read; those of `env` win.
-    shell: Mapping[str, str] = field(default_factory=dict)
-    retries: int | None = None
-    shard: tuple[int, int] | None = None
-    cancel_previous: bool = False
-    revision: str | None = None
 
 
 @dataclass(frozen=True)
@@ -231,8 +207,6 @@ def _workspace(wanted: Selection, apps: Sequence[App]) -> str | None:
 
 def _select(answer: ImportTestsResult, files: Workspace, wanted: Selection) -> list[ImportedTest]:
     """The tests to start. CliError: there is none, or too many."""
-    from mobiletest_cli.workspace_import import select
-
     chosen = select(answer, files.selected, names=wanted.tests, tags=wanted.tags, excluded_tags=wanted.excluded_tags)
     if len(chosen) > MOST_TESTS:
         message = f"{len(chosen)} tests are selected, and {MOST_TESTS} can be started at once"

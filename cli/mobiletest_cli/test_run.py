@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mobiletest_cli import ci
-from mobiletest_cli.api import Api, is_transient
-from mobiletest_cli.errors import OK, CliError, RequestRefused
+from mobiletest_cli.api import Api
+from mobiletest_cli.errors import OK, CliError, RequestRefused, is_transient
 from mobiletest_cli.interruption import Interrupted, Interruption, interruption
 from mobiletest_cli.lookup import base_branch_of
 from mobiletest_cli.output import Output
@@ -20,7 +20,8 @@ from mobiletest_cli.progress_display import follow
 from mobiletest_cli.results import github
 from mobiletest_cli.results.files import Destinations, ResultFiles, ServerResults
 from mobiletest_cli.results.publication import publish
-from mobiletest_cli.start import Selection, Start, StartBuilder
+from mobiletest_cli.selection import Selection
+from mobiletest_cli.start import Start, StartBuilder
 from mobiletest_cli.verdict import exit_code
 
 if TYPE_CHECKING:

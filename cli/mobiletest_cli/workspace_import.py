@@ -1,18 +1,17 @@
-"""Imports a folder of flows, shows what the server refuses, and selects the tests to start."""
+"""Imports a folder of flows, and shows what the server refuses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from mobiletest_cli.api import Api, judging_a_file
-from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, CliError
+from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.output import Output
 from mobiletest_cli.validation import Problem, render
 from mobiletest_cli.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import FileRemark, ImportedTest, ImportTestsResult
+    from mobiletest_cli.api_types import FileRemark, ImportTestsResult
 
 
 def import_folder(
@@ -74,38 +73,3 @@ def _check(answer: ImportTestsResult, files: Workspace) -> None:
 def _rendered(remark: FileRemark, severity: str, files: Workspace) -> list[str]:
     problem = Problem(remark["file"], remark["line"], remark["column"], remark["message"], severity)
     return render(problem, files.text(remark["file"]), files.display_path(remark["file"]))
-
-
-def select(
-    answer: ImportTestsResult,
-    selected: frozenset[str],
-    *,
-    names: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    excluded_tags: Sequence[str] = (),
-) -> list[ImportedTest]:
-    """The imported tests to start, in the order of the folder: of the selected flows (all if none is), names and tags.
-
-    Raises:
-        CliError: there is none.
-    """
-    every = [*answer["created"], *answer["changed"], *answer["unchanged"]]
-    order = {path: position for position, path in enumerate(answer["flows_order"])}
-    every.sort(key=lambda test: (order.get(test["path"], len(order)), test["path"]))
-    chosen = [
-        test
-        for test in every
-        if (not selected or test["path"] in selected)
-        and (not names or test["name"] in names or test["path"] in names or test["test_id"] in names)
-        and (not tags or set(tags) & set(test["tags"]))
-        and not set(excluded_tags) & set(test["tags"])
-    ]
-    missing = selected - {test["path"] for test in every}
-    if missing:
-        hint = "config.yaml, tags or its content exclude it: mobiletest tests validate"
-        raise CliError(f"{', '.join(sorted(missing))}: is not a flow of the folder", INVALID_FILE, hint)
-    if not chosen:
-        what = f"has a name or tag of: {', '.join([*names, *tags])}" if names or tags else "is in the folder"
-        without = f" without the tags: {', '.join(excluded_tags)}" if excluded_tags else ""
-        raise CliError(f"no flow {what}{without}", NOT_FOUND if names or tags or excluded_tags else INVALID_FILE)
-    return chosen

@@ -51,8 +51,8 @@ STOP_SEARCH_SECONDS = 2.0
 STOP_CONSUMER_SECONDS = 3.0
 # For cleaning and closing the devices of the last runs.
 CLOSE_SECONDS = 8.0
-# Loads the script engine, which attempts share.
-SCRIPT_ENGINE = "mobiletest_automation.scripting.preloaded"
+# Loads the script engine and the grammar, which attempts share.
+PRELOADED = "mobiletest_automation.preloaded"
 # Of the processes of attempts: below that of the worker, which renews their leases.
 NICENESS = 10
 # Bytes of what an attempt sends at once: as evidence, a page source of at most 64 MiB.
@@ -241,7 +241,7 @@ async def _open_models(shared: Resources) -> Models | None:
 
 def preload_attempts() -> None:
     """Let the fork server import what attempts need; before it starts with the first child of any kind."""
-    child_process.preload(ATTEMPT_PROCESS, SCRIPT_ENGINE)
+    child_process.preload(ATTEMPT_PROCESS, PRELOADED)
 
 
 async def _open_processes(shared: Resources) -> AttemptProcesses:

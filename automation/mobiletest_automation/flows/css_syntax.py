@@ -10,7 +10,7 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STRING = re.compile(r""""[^"\\\n]*(?:"|$)|'[^'\\\n]*(?:'|$)""")
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _IMPOSSIBLE = re.compile(r"""[{};!@$%^?/<="'`]""")
-_UNNAMED = re.compile(r"[.#](?![-\w\u0080-\U0010ffff])|[.#]\d|:(?![-:\w\u0080-\U0010ffff])", re.UNICODE)
+_UNNAMED = re.compile(r"[.#](?![-\w]|[^\x00-\x7f])|[.#]\d|:(?![-:\w]|[^\x00-\x7f])", re.UNICODE)
 _COMBINATORS = (">", "+", "~")
 _CLOSERS = {")": "(", "]": "["}
 

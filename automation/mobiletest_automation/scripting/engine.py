@@ -9,10 +9,8 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
-
-import wasmtime
 
 from mobiletest_automation.flows.texts import shorten, well_formed
 from mobiletest_automation.outside_texts import parse_json
@@ -26,13 +24,17 @@ from mobiletest_automation.scripting.http import (
     load_files,
     parse_request,
 )
-from mobiletest_automation.scripting.instance import Instance, InvalidValue, ScriptStopped
 from mobiletest_automation.scripting.limits import (
     DEFAULT_LIMITS,
+    InvalidValue,
     ScriptError,
     ScriptLimitExceeded,
     ScriptLimits,
+    ScriptStopped,
 )
+
+if TYPE_CHECKING:
+    from mobiletest_automation.scripting.instance import Instance
 
 _ENVIRONMENT = tuple(Path(__file__).with_name(name) for name in ("locale.js", "environment.js"))
 _KINDS = {"s": "text", "n": "number", "b": "boolean", "u": "undefined", "0": "null", "o": "object"}
@@ -137,7 +139,9 @@ class ScriptEngine:
         self._thread.shutdown(wait=False)
 
     def _evaluate(self, script: Script) -> ScriptResult:
-        """In the engine's thread."""
+        """In the engine's thread, with imports of WebAssembly, which takes 0.1 s, and most flows have no script."""
+        from wasmtime import Trap, WasmtimeError
+
         if self._ended:
             raise ScriptError(f"{script.place}: no script can run after {self._ended}")
         if len(script.source.encode(errors="replace")) > self.limits.source_bytes:
@@ -151,7 +155,7 @@ class ScriptEngine:
             raise self._end(
                 script, _last_line(script.place, stopped.stack), self._why_stopped(fuel < script.fuel)
             ) from None
-        except (wasmtime.Trap, wasmtime.WasmtimeError) as trap:
+        except (Trap, WasmtimeError) as trap:
             raise self._end(script, script.place, self._why_trapped(trap, fuel < script.fuel)) from None
         except InvalidValue as error:
             raise ScriptError(f"{script.place}: {error}") from None
@@ -170,8 +174,10 @@ class ScriptEngine:
         finally:
             self._fuel -= fuel - instance.fuel_left
 
-    def _running(self) -> Instance:
+    def _running(self) -> "Instance":
         if self._instance is None:
+            from mobiletest_automation.scripting.instance import Instance
+
             self._instance = Instance(self.limits, self._seed, self._answer, lambda: self._stopped)
             self._instance.start("".join(path.read_text() for path in _ENVIRONMENT))
         return self._instance
@@ -198,10 +204,12 @@ class ScriptEngine:
         return "the attempt is over" if self._stopped else _too_long(last)
 
     def _why_trapped(self, trap: Exception, last: bool) -> str:
+        from wasmtime import TrapCode
+
         match getattr(trap, "trap_code", None):
-            case wasmtime.TrapCode.OUT_OF_FUEL:
+            case TrapCode.OUT_OF_FUEL:
                 return _too_long(last)
-            case wasmtime.TrapCode.STACK_OVERFLOW:
+            case TrapCode.STACK_OVERFLOW:
                 return "it recurses too deeply"
             case _:
                 return self._too_much()

@@ -16,7 +16,7 @@ from wasmtime import FuncType, ValType
 
 from mobiletest_automation.flows.texts import well_formed
 from mobiletest_automation.scripting.guest import Guest, load_guest
-from mobiletest_automation.scripting.limits import ScriptLimits
+from mobiletest_automation.scripting.limits import InvalidValue, ScriptLimits, ScriptStopped
 
 # What the global function `__host(name, request)` does; it returns JSON and must not raise.
 HostCall = Callable[[str, str], str]
@@ -35,18 +35,6 @@ _FAILED, _NO_TEXT = -1, -2
 _START_FUEL = 10**9
 # Kept for QuickJS to end a script itself, which it does every 10,000 operations: then it is known where it was.
 STOP_FUEL = 10**8
-
-
-class InvalidValue(Exception):
-    """A script's value cannot be taken out of the engine; the message says why."""
-
-
-class ScriptStopped(Exception):
-    """A script was ended; `stack` says where it was."""
-
-    def __init__(self, stack: str) -> None:
-        super().__init__(stack)
-        self.stack = stack
 
 
 class Instance:

@@ -44,3 +44,15 @@ class ScriptLimitExceeded(ScriptError):
 
 class ScriptsUnavailable(ScriptError):
     """This machine has no script engine."""
+
+
+class InvalidValue(Exception):
+    """A script's value cannot be taken out of the engine; the message says why."""
+
+
+class ScriptStopped(Exception):
+    """A script was ended; `stack` says where it was."""
+
+    def __init__(self, stack: str) -> None:
+        super().__init__(stack)
+        self.stack = stack

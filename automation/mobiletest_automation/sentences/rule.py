@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from mobiletest_automation.sentences.intents import Action, Intent, NotUnderstood
 from mobiletest_automation.sentences.normalizer import QUOTED, NormalizedSentence
+from mobiletest_automation.sentences.shape import Shape
 from mobiletest_automation.sentences.targets import is_screen_point, may_say_more, parse_target
 
 Meaning = Intent | NotUnderstood | None
@@ -24,12 +25,12 @@ _NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "five": 5
 class Rule:
     """`read` is called for a sentence that matches as a whole; it may decline with None."""
 
-    shape: re.Pattern[str]
+    shape: Shape
     read: Reader
 
 
 def rule(shape: str, read: Reader) -> Rule:
-    return Rule(re.compile(shape, re.IGNORECASE), read)
+    return Rule(Shape(shape), read)
 
 
 def first_match(rules: Iterable[Rule], sentence: NormalizedSentence, text: str) -> Meaning:

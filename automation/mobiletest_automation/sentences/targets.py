@@ -14,6 +14,7 @@ from mobiletest_automation.sentences.intents import (
 from mobiletest_automation.sentences.normalizer import QUOTED, VERBS, NormalizedSentence
 from mobiletest_automation.sentences.regions import WORDS as REGIONS
 from mobiletest_automation.sentences.regions import region_of
+from mobiletest_automation.sentences.shape import Shape
 
 _FIELD_WORDS = ("field", "input", "text field", "textfield", "input field", "input box", "text input", "text box")
 _ROLES_OF_WORDS: Mapping[tuple[str, ...], frozenset[Role]] = {
@@ -97,65 +98,61 @@ _COUNTS = (
 )
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-_QUOTED_FIRST = _compile(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<mark>{QUOTED})(?:\s+(?P<kind>{_KIND})s?)?")
-_KIND_FIRST = _compile(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<kind>{_KIND}|element){_NAMED}\s+(?P<mark>{QUOTED})")
-_WORDS_FIRST = _compile(
+_QUOTED_FIRST = Shape(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<mark>{QUOTED})(?:\s+(?P<kind>{_KIND})s?)?")
+_KIND_FIRST = Shape(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<kind>{_KIND}|element){_NAMED}\s+(?P<mark>{QUOTED})")
+_WORDS_FIRST = Shape(
     rf"{_ARTICLE}(?:(?!{_COUNTS})[a-z]+\s+){{0,2}}"
     rf"(?:text|message|label|title|heading|header|error|warning|toast|banner|notification|alert|popup|hint"
     rf"|product|price|amount|total|entry|result|value|status|category){_NAMED}"
     rf"\s*:?\s+(?P<mark>{QUOTED})"
 )
-_BY_ID = _compile(
+_BY_ID = Shape(
     rf"{_ARTICLE}(?:(?P<kind>{_KIND}|element)\s+)?(?:with\s+(?:the\s+)?)?(?:accessibility\s+|resource\s+)?id(?:entifier)?"
     rf"\s+(?P<mark>{QUOTED}|[\w.:/-]+)"
 )
-_PARTLY = _compile(
+_PARTLY = Shape(
     rf"(?:{_ARTICLE}|any\s+)(?:(?P<kind>{_KIND}|element|something|anything)\s+)?"
     rf"(?:containing|contains|that\s+contains|which\s+contains|including)\s+(?:the\s+text\s+)?(?P<mark>{QUOTED})"
 )
-_KIND_ONLY = _compile(rf"{_ARTICLE}(?:(?:only|{_ORDINAL})\s+)?(?P<kind>{_KIND})")
-_COUNTED = _compile(rf"{_ARTICLE}{_ORDINAL}\s+(?:{'|'.join(sorted(ROW_WORDS, key=len, reverse=True))})")
+_KIND_ONLY = Shape(rf"{_ARTICLE}(?:(?:only|{_ORDINAL})\s+)?(?P<kind>{_KIND})")
+_COUNTED = Shape(rf"{_ARTICLE}{_ORDINAL}\s+(?:{'|'.join(sorted(ROW_WORDS, key=len, reverse=True))})")
 # What normalizing has written out may be part of a name.
 _CONTRACTED = (
-    (_compile(r"\b(do|does|did|is|are|was|should|has|have|must|would|could) not\b"), r"\1n't"),
-    (_compile(r"\b(ca)n not\b"), r"\1n't"),
-    (_compile(r"\b(can) not\b"), r"\1not"),
-    (_compile(r"\b(w)ill not\b"), r"\1on't"),
-    (_compile(r"\b(it|that|there) is\b"), r"\1's"),
-    (_compile(r"\b(let) us\b"), r"\1's"),
+    (Shape(r"\b(do|does|did|is|are|was|should|has|have|must|would|could) not\b"), r"\1n't"),
+    (Shape(r"\b(ca)n not\b"), r"\1n't"),
+    (Shape(r"\b(can) not\b"), r"\1not"),
+    (Shape(r"\b(w)ill not\b"), r"\1on't"),
+    (Shape(r"\b(it|that|there) is\b"), r"\1's"),
+    (Shape(r"\b(let) us\b"), r"\1's"),
 )
-_ARTICLE_ONLY = _compile(r"^(?:the|a|an|my|your|this|that)\s+")
-_WITH_KIND = _compile(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
-_WITH_ORDINAL = _compile(rf"{_ORDINAL}\s+(?P<name>\S.*)")
+_ARTICLE_ONLY = Shape(r"^(?:the|a|an|my|your|this|that)\s+")
+_WITH_KIND = Shape(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
+_WITH_ORDINAL = Shape(rf"{_ORDINAL}\s+(?P<name>\S.*)")
 
 
-def _relation_pattern(words: Iterable[str], this: str) -> re.Pattern[str]:
+def _relation_pattern(words: Iterable[str], this: str) -> Shape:
     either = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-    return _compile(rf"(?P<this>{this})\s+(?:that\s+is\s+|which\s+is\s+)?(?P<relation>{either})\s+(?P<other>.+)")
+    return Shape(rf"(?P<this>{this})\s+(?:that\s+is\s+|which\s+is\s+)?(?P<relation>{either})\s+(?P<other>.+)")
 
 
 _RELATED = (_relation_pattern(_RELATIONS.keys() - _WEAK, ".+?"), _relation_pattern(_WEAK, ".+"))
-_ON_SCREEN = _compile(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display)$")
-_A_TIME = _compile(
+_ON_SCREEN = Shape(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display)$")
+_A_TIME = Shape(
     r"(?:at\s+(?:least|most)\s+)?(?:\d+(?:\.\d+)?|an?|one|two|three|five|ten)\s*"
     r"(?:ms|s|secs?|mins?|(?:millisecond|second|minute|hour)s?)"
 )
-_IN_REGION = _compile(
+_IN_REGION = Shape(
     rf"(?P<this>.+)\s+(?:in|on|at|from|inside|within)\s+(?P<phrase>(?:the\s+)?(?P<region>{REGIONS})"
     r"(?:\s+of\s+(?:the\s+)?(?:screen|page|app))?)"
 )
-_AGAIN = _compile(r"\s+(?:again|once)$")
-_PRONOUN = _compile(
+_AGAIN = Shape(r"\s+(?:again|once)$")
+_PRONOUN = Shape(
     r"(?:it|them|this|that|these|those|one|ones|(?:some|any|every)(?:thing|one)|all)(?:\s+(?:again|here|there|else))?"
 )
-_POINT = _compile(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
+_POINT = Shape(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
 
 # Words that say more than which element is meant, unless they are part of its name.
-_SAYS_MORE = _compile(
+_SAYS_MORE = Shape(
     rf".*(?:(?:,|;|[.!?]|\band|\bthen|&)\s+(?:then\s+|also\s+|to\s+)?{VERBS}"
     r"|\b(?:if|unless|until|while|when|whenever|once|except|instead|either|or|otherwise|else|before|after|without|not"
     r"|that|which|who|whose|where|twice|thrice|times|all|every|each|both|any|outside|between|using|via|repeatedly|never|neither|nor|no\s+longer)\b).*"

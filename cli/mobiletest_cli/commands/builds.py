@@ -40,8 +40,9 @@ def upload(
     current: Annotated[bool, typer.Option("--current", help="Make it the app's current build.")] = False,
 ) -> None:
     """Upload a build, unless the server has it."""
-    from mobiletest_cli.build_upload import BuildUpload, read_file
+    from mobiletest_cli.build_upload import BuildUpload
     from mobiletest_cli.lookup import app_of_file
+    from mobiletest_cli.selection import read_file
 
     read, name = read_file(file), app or context.project.app
     of_file = app_of_file(context.api, file, read.platform, read.package_name) if read.platform and not name else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mobiletest_automation.flows.environment import VariableValue
     from mobiletest_cli.output import Output
     from mobiletest_cli.results.files import Destinations
-    from mobiletest_cli.start import Selection
+    from mobiletest_cli.selection import Selection
 
 EPILOG = """\b
 Exit codes:
@@ -239,7 +239,7 @@ def _given(options: ServerOptions | LocalOptions) -> list[str]:
 
 def _selection(context: Context, what: WhatToRun) -> Selection:
     """What to run, as far as it does not depend on a server."""
-    from mobiletest_cli.start import Selection
+    from mobiletest_cli.selection import Selection
 
     project, environ = context.project, os.environ
     files, apps, paths = app_files(context.output, what.file or (), what.app or (), what.paths or ())
@@ -310,7 +310,7 @@ def app_files(
     output: Output, files: Sequence[Path], apps: Sequence[str], paths: Sequence[Path]
 ) -> tuple[Sequence[Path], Sequence[str], list[Path]]:
     """App files, names of apps, and paths of flows; app files may stand among the paths, and, as before, in --app."""
-    from mobiletest_cli.build_upload import is_app_file
+    from mobiletest_cli.selection import is_app_file
 
     named_as_apps = [name for name in apps if is_app_file(Path(name)) or os.path.isfile(name)]
     for name in named_as_apps:

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import structlog
-
 from mobiletest_automation import logs
 from mobiletest_automation.web_addresses import EVERY_NAME, EVERYWHERE
 from mobiletest_cli.errors import TIMEOUT, USAGE, CliError
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from mobiletest_automation.model_ports import ModelProvider
     from mobiletest_automation.scripting.http import HttpRequest, HttpResponse, SendHttp
     from mobiletest_cli.commands.run import Limits, LocalOptions
-    from mobiletest_cli.start import Selection
+    from mobiletest_cli.selection import Selection
     from mobiletest_cli.workspace import Workspace
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -261,6 +259,8 @@ class _LogLines:
 @contextmanager
 def _logs_shown(output: Output) -> Iterator[None]:
     """Show logs as lines of the command if MOBILETEST_DEBUG is set: they are for operators of servers."""
+    import structlog  # after `logs`, which keeps it small
+
     earlier = structlog.get_config()
     if os.environ.get("MOBILETEST_DEBUG"):
         renderer = structlog.dev.ConsoleRenderer(colors=False)

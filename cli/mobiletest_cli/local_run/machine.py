@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import urllib.request
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -39,6 +38,8 @@ class ThisMachine:
         return ended.stdout.decode(errors="replace") if ended.returncode == 0 else ""
 
     def is_hub(self, url: str) -> bool:
+        import urllib.request  # for phones and browsers only
+
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             with opener.open(f"{url.rstrip('/')}/status", timeout=_ANSWER_SECONDS) as answer:

@@ -18,22 +18,21 @@ from mobiletest_automation.flows.environment import (
 )
 from mobiletest_automation.flows.variables import variables_read
 from mobiletest_automation.model.variants import dimensions, make_variant
-from mobiletest_cli.build_upload import read_file
 from mobiletest_cli.errors import INVALID_FILE, USAGE, CliError
 from mobiletest_cli.local_run.devices import ChosenDevice
 from mobiletest_cli.local_run.runner import Plan, PlannedFlow
 from mobiletest_cli.local_run.step_selection import select_steps
 from mobiletest_cli.output import Output
+from mobiletest_cli.selection import read_file, select
 from mobiletest_cli.shell_variables import shell_variables
 from mobiletest_cli.validation import ERROR, render, validate
 from mobiletest_cli.workspace import Workspace, find_files
-from mobiletest_cli.workspace_import import select
 
 if TYPE_CHECKING:
     from mobiletest_automation.flows.environment import VariableValue
     from mobiletest_automation.flows.workspace import FoundWorkspace, WorkspaceFlow
     from mobiletest_cli.api_types import ImportTestsResult
-    from mobiletest_cli.start import Selection
+    from mobiletest_cli.selection import Selection
 
 _PAGE = ("http://", "https://")
 

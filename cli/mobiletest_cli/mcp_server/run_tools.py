@@ -23,7 +23,8 @@ from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId, TestName, 
 from mobiletest_cli.output import Output
 from mobiletest_cli.printable import printable_values
 from mobiletest_cli.progress import Follower, RunTally, WaitEnded
-from mobiletest_cli.start import Selection, Start, StartBuilder
+from mobiletest_cli.selection import Selection
+from mobiletest_cli.start import Start, StartBuilder
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Run, Test

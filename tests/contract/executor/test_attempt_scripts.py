@@ -7,13 +7,13 @@ from mobiletest_automation.scripting.http import HttpFailed, HttpRequest, HttpRe
 from services.chassis.child_process import preload
 from services.executor.worker.processes.attempt_process import AttemptProcess
 from services.executor.worker.processes.pool import AttemptProcesses
-from services.executor.worker_app import SCRIPT_ENGINE
+from services.executor.worker_app import PRELOADED
 from tests.contract.executor.attempt_worlds import IN_BOTH, AttemptWorld, Children, real_processes
 
 
 @pytest.fixture(scope="module", autouse=True)
 def fork_server() -> None:
-    preload(AttemptProcess.__module__, SCRIPT_ENGINE)
+    preload(AttemptProcess.__module__, PRELOADED)
 
 
 def script(source: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from mobiletest_cli.errors import FAILED, INVALID_FILE, NO_VERDICT, NOT_FOUND, O
 from mobiletest_cli.local_run.command import LocalTestRun
 from mobiletest_cli.output import Output
 from mobiletest_cli.results.files import Destinations
-from mobiletest_cli.start import Selection
+from mobiletest_cli.selection import Selection
 from tests.unit.cli.local_shell import FAILING, PASSING, LocalShell
 
 MODEL = """app_model: 1

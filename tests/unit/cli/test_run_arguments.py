@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mobiletest_cli.build_upload import is_app_file
 from mobiletest_cli.commands.run import app_files
 from mobiletest_cli.output import Output
+from mobiletest_cli.selection import is_app_file
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import io
 import re
 from dataclasses import replace
-from xml.sax.saxutils import quoteattr
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -143,6 +142,8 @@ def _lines(element: Element, kind: str, indent: str) -> list[str]:
 
 
 def _quoted(value: str) -> str:
+    from xml.sax.saxutils import quoteattr  # imports urllib.request, and that HTTP and MIME
+
     return quoteattr(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
