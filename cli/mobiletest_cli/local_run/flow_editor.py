@@ -41,13 +41,8 @@ class FlowEditor:
         self._path_of = path_of
         self._files: dict[str, _EditedFile] = {}
 
-    def path_of(self, position: SourcePosition) -> str:
-        """The file and the line of a position now."""
-        file = self._files.get(position.file)
-        return f"{self._path_of(position.file)}:{file.line_now(position.line) if file else position.line}"
-
-    def replace(self, position: SourcePosition, step: str) -> None:
-        """Write a step ("- tapOn: Pay") in place of the one at this position.
+    def replace(self, position: SourcePosition, step: str) -> str:
+        """Write a step ("- tapOn: Pay") in place of the one at this position. Its file and line.
 
         Raises:
             CliError: it was not written.
@@ -61,9 +56,10 @@ class FlowEditor:
         _write(file, "".join(written))
         file.added.append((position.line + 1, 1 - len(old)))
         file.replaced.add(position.line)
+        return f"{file.path}:{lines.first}"
 
-    def insert(self, position: SourcePosition, step: str) -> None:
-        """Write a step before the one at this position.
+    def insert(self, position: SourcePosition, step: str) -> str:
+        """Write a step before the one at this position. Its file and line.
 
         Raises:
             CliError: it was not written.
@@ -74,6 +70,7 @@ class FlowEditor:
         written.insert(lines.first - 1, f"{' ' * lines.dash}{step}{ending}")
         _write(file, "".join(written))
         file.added.append((position.line, 1))
+        return f"{file.path}:{lines.first}"
 
     def _find(self, position: SourcePosition) -> tuple[_EditedFile, StepLines]:
         """The file, and where the step is in it now.

@@ -85,11 +85,12 @@ class TerminalHuman:
         try:
             if position is None:
                 raise CliError("the step was not written: where the failed step is written is not known", USAGE)
-            (self._editor.replace if how == "replace" else self._editor.insert)(position, question.worked)
+            write = self._editor.replace if how == "replace" else self._editor.insert
+            place = write(position, question.worked)
         except CliError as error:
             self._output.error_line(error.message)
             return False
-        self._output.say(f"Wrote {question.worked} into {self._editor.path_of(position)}.")
+        self._output.say(f'Wrote "{question.worked}" to {place}.')
         return True
 
 

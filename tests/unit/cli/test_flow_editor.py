@@ -69,9 +69,8 @@ def test_later_positions_follow_earlier_edits(path: Path) -> None:
     editor.insert(LAUNCH, "- a")
     editor.replace(LAUNCH, "- b")
     editor.replace(TAP, "- c")
-    editor.insert(PAY, "- d")
-    assert editor.path_of(PAY) == f"{path}:14"
-    editor.replace(PAY, "- e")
+    assert editor.insert(PAY, "- d") == f"{path}:13"
+    assert editor.replace(PAY, "- e") == f"{path}:14"
     expected = FLOW.replace("- launchApp", "- a\n- b").replace(
         "-   tapOn:\n      id: x\n    # not deeper than its key", "- c"
     )
