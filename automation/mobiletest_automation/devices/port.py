@@ -154,13 +154,31 @@ async def note_nothing(change: DeviceChange) -> None:
     """For devices that nobody uses after the session."""
 
 
-class Timer(Protocol):
-    """The device's clock; a simulated device has a virtual one, so that waiting takes no real time."""
+class Timer:
+    """The device's clock."""
 
     def now(self) -> float:
         """Monotonic seconds; only differences are meaningful."""
+        return monotonic()
 
-    async def sleep(self, seconds: float) -> None: ...
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class VirtualTimer(Timer):
+    """Of a simulated device: time that passes only in `sleep`; each second takes `scale` real seconds."""
+
+    def __init__(self, scale: float = 0.0) -> None:
+        self._now = 0.0
+        self.scale = scale
+
+    def now(self) -> float:
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        """Yields to other tasks at least once, so that waiting on a virtual clock can be cancelled."""
+        await asyncio.sleep(seconds * self.scale)
+        self._now += max(seconds, 0.0)
 
 
 class View(Protocol):
@@ -339,29 +357,3 @@ class UncleanDevices(Protocol):
 
     async def forget(self, device: UncleanDevice) -> None:
         """Does nothing if a later session has marked the device."""
-
-
-class RealTimer:
-    """Real time."""
-
-    def now(self) -> float:
-        return monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
-class VirtualTimer:
-    """Time that passes only in `sleep`; each second takes `scale` real seconds."""
-
-    def __init__(self, scale: float = 0.0) -> None:
-        self._now = 0.0
-        self.scale = scale
-
-    def now(self) -> float:
-        return self._now
-
-    async def sleep(self, seconds: float) -> None:
-        """Yields to other tasks at least once, so that waiting on a virtual clock can be cancelled."""
-        await asyncio.sleep(seconds * self.scale)
-        self._now += max(seconds, 0.0)

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from mobiletest_automation.devices.port import (
     AppControl,
     DeviceInfo,
-    RealTimer,
     Recorder,
     Timer,
     Unsupported,
@@ -96,7 +95,7 @@ class WebDriverDevice:
     log_type: str
     app_location: str | None = None
     cleaner: DeviceCleaner | None = None
-    timer: Timer = field(default_factory=RealTimer)
+    timer: Timer = field(default_factory=Timer)
     _closed: bool = False
 
     async def begin_step(self) -> None:

@@ -82,7 +82,7 @@ def find_driver(automation: str) -> Driver:
 
 @cache
 def _load_driver(name: str) -> Driver | None:
-    from importlib.metadata import entry_points  # costs 10 ms, and most pools need none
+    from importlib.metadata import entry_points  # imports much, and most pools need none
 
     driver = next((entry.load() for entry in entry_points(group="mobiletest.drivers", name=name)), None)
     if driver is not None and not isinstance(driver, Driver):
