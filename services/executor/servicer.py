@@ -36,7 +36,7 @@ from services.chassis.proto_values import (
     to_enum_member,
     to_timestamp,
 )
-from services.chassis.stored_downloads import http_bodies
+from services.chassis.stored_transfers import http_bodies
 from services.executor.events import execution_changed_message, run_changed_message, to_execution_event
 from services.executor.messages import (
     execution_proto,

@@ -19,7 +19,6 @@ from services.gateway.contract.operations import HTTP_BODY, Operation, find_oper
 from services.gateway.encoders import item_encoder, response_encoder
 from services.gateway.handlers import reports
 from services.gateway.handlers.concurrency import ConcurrencyLimit
-from services.gateway.handlers.file_uploads import BodyUploads, FileUploadHandler, ReadFile, ReadUpload, read_body
 from services.gateway.handlers.imports import read_archive
 from services.gateway.handlers.invocations import (
     AppInvocations,
@@ -36,7 +35,14 @@ from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.server_sent_events import ServerSentEventsHandler
 from services.gateway.handlers.streams import DownloadHandler
 from services.gateway.handlers.unary import UnaryHandler, renderer
-from services.gateway.handlers.uploads import FormUploads
+from services.gateway.handlers.uploads import (
+    BodyUploads,
+    FileUploadHandler,
+    FormUploads,
+    ReadFile,
+    ReadUpload,
+    read_body,
+)
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
 from services.gateway.http.json_responses import json_response

@@ -21,7 +21,7 @@ from services.chassis.errors import NotFound, Unauthenticated
 from services.chassis.health import Health
 from services.chassis.service_token import read_metadata
 from services.chassis.settings import ProcessSettings
-from services.chassis.stored_uploads import key_metadata
+from services.chassis.stored_transfers import key_metadata
 from services.gateway.auth.api_keys import KeyHolder, checksum, invalid_api_key
 from services.gateway.contract.operations import all_services
 from tests.callers import any_organisation, callers

@@ -7,7 +7,7 @@ from services.catalog.usecases.uploaded_files import Cover
 from services.chassis.context import current
 from services.chassis.errors import Aborted
 from services.chassis.file_writer import StoredFile
-from services.chassis.stored_uploads import WRITES_OBJECTS, key_metadata
+from services.chassis.stored_transfers import WRITES_OBJECTS, key_metadata
 
 # Stores chunks at a key; see `UploadedFiles.store`.
 StoreChunks: TypeAlias = Callable[[AsyncIterator[bytes], str, Cover], Awaitable[StoredFile]]

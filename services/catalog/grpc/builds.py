@@ -21,7 +21,7 @@ from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import InvalidArgument
 from services.chassis.proto_values import json_to_struct, page_fields, read_optional, struct_to_json, to_timestamp
-from services.chassis.stored_downloads import http_bodies
+from services.chassis.stored_transfers import http_bodies
 
 _CHANGEABLE = ("metadata", "package_name", "version")
 _CONTENT_TYPE = "application/octet-stream"

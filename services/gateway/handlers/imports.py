@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
-from services.gateway.handlers.file_uploads import read_body
 from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, FormPart, MultipartForm, open_form
+from services.gateway.handlers.uploads import read_body
 from services.gateway.handlers.zip_stream import ZipStream
 from services.gateway.http.json_responses import HttpError
 from services.gateway.settings import Settings

@@ -13,7 +13,7 @@ from services.chassis import logs
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import DomainError
 from services.chassis.object_store import ObjectStore
-from services.chassis.stored_downloads import READS_OBJECTS, stored_object
+from services.chassis.stored_transfers import READS_OBJECTS, stored_object
 from services.gateway.upstream.rpcs import Rpc
 
 # A store that has not sent its first bytes by then is left to the service.

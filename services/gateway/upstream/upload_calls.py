@@ -16,7 +16,7 @@ import grpc
 
 from services.chassis.errors import Unavailable
 from services.chassis.object_store import ObjectStore
-from services.chassis.stored_uploads import WRITES_OBJECTS, object_key
+from services.chassis.stored_transfers import WRITES_OBJECTS, object_key
 from services.chassis.upload_rate import UploadRate
 from services.gateway.upstream.rpcs import Rpc
 

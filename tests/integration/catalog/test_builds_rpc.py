@@ -14,7 +14,7 @@ from mobiletest.catalog.v1 import apps_pb2, builds_pb2
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import InvalidArgument
 from services.chassis.object_store import ObjectStore
-from services.chassis.stored_downloads import READS_OBJECTS, stored_object
+from services.chassis.stored_transfers import READS_OBJECTS, stored_object
 from tests.eventually import eventually
 from tests.fakes.artifacts import apk, archive
 from tests.integration.catalog.conftest import Service

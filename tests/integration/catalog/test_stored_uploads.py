@@ -21,7 +21,7 @@ from services.chassis.errors import (
     Unavailable,
 )
 from services.chassis.object_store import ObjectStore
-from services.chassis.stored_uploads import WRITES_OBJECTS, object_key
+from services.chassis.stored_transfers import WRITES_OBJECTS, object_key
 from tests.eventually import eventually
 from tests.fakes.artifacts import apk, archive
 from tests.fakes.catalog_samples import chunks

@@ -13,7 +13,7 @@ from google.api.httpbody_pb2 import HttpBody
 
 from services.chassis.byte_ranges import find_part
 from services.chassis.errors import NotFound
-from services.chassis.stored_downloads import READS_OBJECTS, http_bodies
+from services.chassis.stored_transfers import READS_OBJECTS, http_bodies
 from services.gateway.app import App
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends

@@ -12,7 +12,7 @@ import pytest
 from mobiletest.catalog.v1 import builds_pb2
 
 from services.chassis.errors import AlreadyExists, PermissionDenied
-from services.chassis.stored_uploads import WRITES_OBJECTS
+from services.chassis.stored_transfers import WRITES_OBJECTS
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
@@ -75,6 +75,10 @@ async def test_a_refusal_before_the_file_reads_nothing_of_it(
 async def test_a_refusal_while_the_file_arrives_leaves_nothing(
     client: Client, backends: FakeBackends, store: Path
 ) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * MEBIBYTE
+
     for refuse_after in (1, 2, 3):
 
         async def receive(messages: AsyncIterator[Any], count: int = refuse_after) -> object:
@@ -83,7 +87,9 @@ async def test_a_refusal_while_the_file_arrives_leaves_nothing(
             raise PermissionDenied("artifact_bytes", reason="LIMIT_REACHED")
 
         backends.on_messages("UploadBuild", receive)
-        answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(file=CONTENT))
+        with aiohttp.MultipartWriter("form-data") as data:
+            data.append(endless()).set_content_disposition("form-data", name="file", filename="shop.apk")
+            answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data)
         assert (answer.status, answer.json["code"], stored(store)) == (403, "LIMIT_REACHED", [])
 
 

@@ -14,7 +14,7 @@ from services.chassis.clock import SystemClock
 from services.chassis.context import Caller, bind
 from services.chassis.errors import Aborted, DomainError, InvalidArgument
 from services.chassis.file_writer import StoredFile
-from services.chassis.stored_uploads import WRITES_OBJECTS, object_key
+from services.chassis.stored_transfers import WRITES_OBJECTS, object_key
 
 METADATA = UploadBuildRequest(metadata=UploadBuildMetadata(app_id="a", version="1"))
 CHUNK = UploadBuildRequest(chunk=b"123")

@@ -13,7 +13,7 @@ from services.chassis.clock import SystemClock
 from services.chassis.context import Caller, bind
 from services.chassis.errors import NotFound, Unavailable
 from services.chassis.object_store import ObjectStore
-from services.chassis.stored_uploads import WRITES_OBJECTS, key_metadata
+from services.chassis.stored_transfers import WRITES_OBJECTS, key_metadata
 from services.chassis.upload_rate import UploadRate
 from services.gateway.upstream.upload_calls import REPORT_BYTES, FileUpload, UploadCalls
 from tests.fakes.chassis import FakeClock

@@ -1,8 +1,8 @@
-"""Downloads of stored objects as google.api.HttpBody: their bytes, or where a caller with the same object store finds
-them, because gRPC carries large files at a fraction of the speed.
+"""Transfers of stored objects: a caller with the same object store is told where to read or write a file, because gRPC
+carries large ones at a fraction of the speed.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from google.api.httpbody_pb2 import HttpBody
@@ -13,6 +13,8 @@ from services.chassis.object_store import CHUNK_BYTES
 
 # The metadata of a call whose caller has the object store. A key is no secret: it opens nothing without the store.
 READS_OBJECTS = ("x-reads-objects", "true")
+WRITES_OBJECTS = ("x-writes-objects", "true")
+_KEY = "x-object-key"
 
 
 async def http_bodies(
@@ -32,3 +34,13 @@ def stored_object(body: HttpBody) -> StoredObject | None:
     """Where the bytes are that the body has not."""
     stored = StoredObject()
     return stored if any(extension.Unpack(stored) for extension in body.extensions) else None
+
+
+def key_metadata(key: str) -> tuple[tuple[str, str], ...]:
+    """The initial metadata of an upload that is accepted: where to write the file."""
+    return ((_KEY, key),)
+
+
+def object_key(metadata: Iterable[tuple[str, str | bytes]] | None) -> str | None:
+    """The key in initial metadata."""
+    return next((value for name, value in metadata or () if name == _KEY and isinstance(value, str)), None)
