@@ -38,19 +38,19 @@ async def test_lists_are_paged_and_filtered(served: Served) -> None:
     workflow_id = served.shelf.workflow(planned)
     of_ci = await served.client.start(workflow_id, ci=branch)
 
-    async def found(**fields: Any) -> list[str]:
+    async def listed(**fields: Any) -> list[str]:
         listed = await served.client.stub.ListExecutions(pb.ListExecutionsRequest(**fields))
         return [execution.id for execution in listed.items]
 
-    assert await found() == [of_ci, *reversed(plain)]
-    assert await found(page=2, page_size=3) == [plain[0]]
-    assert await found(page=9) == []
-    assert await found(branch="main") == await found(commit_sha="abc") == await found(pr_number=7) == [of_ci]
-    assert await found(branch=".*") == []
-    assert await found(workflow_id=workflow_id) == [of_ci]
-    assert await found(app_id=planned.app.id.upper()) == [of_ci]
-    assert await found(source=execution_pb2.EXECUTION_SOURCE_CI) == [of_ci]
-    assert await found(status=execution_pb2.EXECUTION_STATUS_COMPLETED) == []
+    assert await listed() == [of_ci, *reversed(plain)]
+    assert await listed(page=2, page_size=3) == [plain[0]]
+    assert await listed(page=9) == []
+    assert await listed(branch="main") == await listed(commit_sha="abc") == await listed(pr_number=7) == [of_ci]
+    assert await listed(branch=".*") == []
+    assert await listed(workflow_id=workflow_id) == [of_ci]
+    assert await listed(app_id=planned.app.id.upper()) == [of_ci]
+    assert await listed(source=execution_pb2.EXECUTION_SOURCE_CI) == [of_ci]
+    assert await listed(status=execution_pb2.EXECUTION_STATUS_COMPLETED) == []
     first = await served.client.stub.ListExecutions(pb.ListExecutionsRequest(page_size=3))
     envelope = (first.total, first.page, first.page_size, first.total_pages, first.has_next, first.has_previous)
     assert envelope == (4, 1, 3, 2, True, False)
