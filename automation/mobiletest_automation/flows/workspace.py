@@ -78,11 +78,14 @@ Names: TypeAlias = Sequence[tuple[str, str]]
 
 
 class Workspace:
-    """The files of a folder by their paths: `texts`, and `others` that are no text. InvalidWorkspace.
+    """The files of a folder by their paths: `texts`, and `others` that are no text.
 
     A content of `others` is read when a flow needs it, and may be cut as in WorkspaceMedia. The `named` files are its
     flows, whatever the configuration says; without any, it decides. Paths that begin with `../` lie beside the folder:
     flows may run these files, and none is a flow itself. `absent` says why a file is not among them.
+
+    Raises:
+        InvalidWorkspace: the files make no workspace.
     """
 
     def __init__(
@@ -107,8 +110,11 @@ class Workspace:
     def order(self, flows: Names, refused: Collection[str] = ()) -> tuple[tuple[str, ...], tuple[Remark, ...]]:
         """The paths of the flows that run first, in this order, and notices. `refused` are the names of others.
 
-        As in Maestro, the order ends at the first name that no flow has. InvalidWorkspace if that is the first of all,
-        and flows follow it. Of flows that were named, the order is that of those among them.
+        As in Maestro, the order ends at the first name that no flow has. Of flows that were named, the order is that of
+        those among them.
+
+        Raises:
+            InvalidWorkspace: that is the first of all, and flows follow it.
         """
         paths = {name: path for path, name in reversed(flows)}
         if self.named:
@@ -192,7 +198,11 @@ class Workspace:
 
 
 def find_flows(workspace: Workspace) -> FoundWorkspace:
-    """Read the flows that a workspace selects. InvalidWorkspace: they are too large together."""
+    """Read the flows that a workspace selects.
+
+    Raises:
+        InvalidWorkspace: they are too large together.
+    """
     notices, flows, size, positions = [*workspace.config.notices], [], 0, 0
     for flow in workspace.flows():
         notices += flow.notices

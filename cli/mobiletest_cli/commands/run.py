@@ -340,27 +340,27 @@ def _with_secrets(
     """The variables, and those of --secret declared so, with the value of the environment, or else of the variable."""
     from mobiletest_automation.flows.environment import override, text_of
 
-    found = dict(env)
+    variables = dict(env)
     for name in names:
         if "=" in name:
             name = name.partition("=")[0]
             hint = f"Export {name}, and give --secret {name}"
             raise CliError("--secret takes a name: everyone on this machine can read a value there", USAGE, hint)
-        value = environ.get(name) or text_of(found.get(name, {}))
+        value = environ.get(name) or text_of(variables.get(name, {}))
         if value is None:
             raise CliError(f"--secret {name}: the environment has no {name}", USAGE, f"Export it: export {name}=...")
-        found |= override({name: found.get(name, "")}, {name: {"value": value, "secret": True}})
-    return found
+        variables |= override({name: variables.get(name, "")}, {name: {"value": value, "secret": True}})
+    return variables
 
 
 def _variables(texts: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
     """Names and values of --env."""
-    found: dict[str, Any] = {}
+    variables: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not name:
             raise CliError(f'--env "{text}" has no name', USAGE, "Such as --env USER=ada")
         if not equals and name not in environ:
             raise CliError(f"--env {name}: the environment has no {name}", USAGE, f"Give a value: --env {name}=...")
-        found[name] = value if equals else environ[name]
-    return found
+        variables[name] = value if equals else environ[name]
+    return variables
