@@ -1,6 +1,6 @@
 """Tokens of tests, the services that they stand for, and the organisations that they may call for."""
 
-from services.chassis.organisations import KnownOrganisations
+from services.chassis.request_interceptor import KnownOrganisations
 from services.chassis.service_token import token_digest
 
 ALL = ("executor-api", "executor-worker", "gateway", "operator", "reporting")

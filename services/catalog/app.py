@@ -22,14 +22,13 @@ from services.catalog.flow_reader import ChildFlowReader
 from services.catalog.grpc.apps import AppsServicer
 from services.catalog.grpc.builds import BuildsServicer
 from services.catalog.grpc.facts import CatalogFactsServicer
-from services.catalog.grpc.keys import ApiKeysServicer
+from services.catalog.grpc.keys import ApiKeysServicer, SessionsServicer
 from services.catalog.grpc.organisation_limits import LimitsServicer
 from services.catalog.grpc.resolution import ResolutionServicer
 from services.catalog.grpc.secrets import SecretsServicer
-from services.catalog.grpc.sessions import SessionsServicer
 from services.catalog.grpc.tests import TestsServicer
 from services.catalog.grpc.workflows import WorkflowsServicer
-from services.catalog.inspection.inspector import ProcessInspector
+from services.catalog.inspector import ProcessInspector
 from services.catalog.reader_ports import FlowReader
 from services.catalog.secret_cipher import SecretCipher, parse_keys
 from services.catalog.settings import Settings
@@ -72,10 +71,10 @@ from services.chassis.lifecycle import Background
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
-from services.chassis.organisations import KnownOrganisations
 from services.chassis.outbox import Outbox
 from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
+from services.chassis.request_interceptor import KnownOrganisations
 from services.chassis.upload_rate import UploadRate
 
 

@@ -15,8 +15,7 @@ from services.chassis.grpc_channel import FLOW_OPTIONS, MAX_MESSAGE_BYTES, Chann
 from services.chassis.health import Health
 from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import describe_methods
-from services.chassis.organisations import KnownOrganisations
-from services.chassis.request_interceptor import RequestInterceptor
+from services.chassis.request_interceptor import KnownOrganisations, RequestInterceptor
 from services.chassis.settings import ProcessSettings
 from services.chassis.tls import server_credentials
 

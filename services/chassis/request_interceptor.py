@@ -21,7 +21,6 @@ from services.chassis.fair_turns import FairTurns
 from services.chassis.grpc_channel import REPLAYED
 from services.chassis.idempotency import Idempotency
 from services.chassis.method_options import Method
-from services.chassis.organisations import KnownOrganisations
 from services.chassis.service_token import Callers, authorize, read_metadata
 from services.chassis.validation import validate_and_default
 
@@ -36,6 +35,33 @@ log = logs.get(__name__)
 _handled = metrics.counter("grpc_server_handled_total", "Finished RPCs", ["grpc_service", "grpc_method", "grpc_code"])
 _seconds = metrics.histogram("grpc_server_handling_seconds", "Duration of RPCs", ["grpc_service", "grpc_method"])
 _no_deadline = metrics.counter("mobiletest_rpc_without_deadline_total", "RPCs without a deadline", ["grpc_method"])
+MAX_KNOWN = 10_000
+
+
+class KnownOrganisations:
+    """Refuses calls for organisations that do not exist. Remembers which do: none is ever deleted."""
+
+    def __init__(self, find: Callable[[], Awaitable[object]]) -> None:
+        """`find()` looks for the organisation of the current caller.
+
+        Raises:
+            NotFound: by `find`, if it does not exist.
+        """
+        self._find = find
+        self._known: set[str] = set()
+
+    async def check(self, caller: Caller) -> None:
+        """Check that the organisation exists. Calls of the gateway pass: it has verified a key, which has one.
+
+        Raises:
+            NotFound: it does not exist.
+        """
+        if caller.via_gateway or not caller.org_id or caller.org_id in self._known:
+            return
+        await self._find()
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+        self._known.add(caller.org_id)
 
 
 class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]

@@ -25,8 +25,7 @@ from services.executor.artifacts import ObjectStoreArtifacts
 from services.executor.maintenance.deleted_tests import DeletedTests
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
-from services.executor.maintenance.retention import Retention
-from services.executor.maintenance.run_recount import RunRecount
+from services.executor.maintenance.retention import Retention, RunRecount
 from services.executor.ports.runs import Attempts
 from services.executor.queue_servicer import QueueServicer
 from services.executor.resolver_pool import ResolverPool
@@ -41,13 +40,12 @@ from services.executor.servicer import (
 from services.executor.settings import Settings
 from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.change_notifier import ChangeNotifier
-from services.executor.storage.executions import MongoExecutions
+from services.executor.storage.executions import MongoExecutions, MongoWaitingRuns
 from services.executor.storage.facts import MongoFacts
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.retained_runs import MongoRetainedRuns
 from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.supersessions import MongoSupersessions
-from services.executor.storage.waiting_runs import MongoWaitingRuns
 from services.executor.storage.workers import MongoWorkers
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.executions import ExecutionControl

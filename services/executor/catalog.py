@@ -21,7 +21,7 @@ from services.chassis import grpc_server, logs
 from services.chassis.context import Caller, bind, current
 from services.chassis.errors import Unavailable
 from services.chassis.grpc_server import Channel
-from services.chassis.organisations import KnownOrganisations
+from services.chassis.request_interceptor import KnownOrganisations
 from services.chassis.tls import TlsFiles
 from services.executor.model.executions import BuildConfig, StartSubject
 from services.executor.model.organisation_limits import UNLIMITED, OrganisationLimits

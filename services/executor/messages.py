@@ -39,8 +39,16 @@ from services.chassis.proto_values import (
     to_timestamp,
 )
 from services.executor.model.attribution import Ci
-from services.executor.model.executions import BuildConfig, Execution, PinnedBuild, status_message
-from services.executor.model.reports import artifact_url, metadata, report_metadata, simulation
+from services.executor.model.executions import (
+    BuildConfig,
+    Execution,
+    PinnedBuild,
+    artifact_url,
+    metadata,
+    report_metadata,
+    simulation,
+    status_message,
+)
 from services.executor.model.runs import Question, Run
 
 

@@ -14,8 +14,7 @@ from mobiletest_automation.sentences.shape import Shape
 from services.chassis.errors import InvalidArgument
 from services.chassis.proto_values import json_to_struct, to_enum_member, value_to_json
 from services.executor.resolver_pool import REFUSED, RESOLVED, VALUE_LIMIT
-from services.executor.usecases.last_screen import LastScreen
-from services.executor.usecases.step_resolver import resolve_step
+from services.executor.usecases.step_resolver import LastScreen, resolve_step
 
 Shape.compile_all()  # in the fork server, for all children
 _screen = LastScreen()

@@ -20,7 +20,7 @@ from services.executor.settings import Settings
 from services.executor.storage.migrations import MIGRATIONS
 from services.executor.storage.runs import MongoRuns
 from services.executor.storage.transactions import ExecutionTransactions
-from services.executor.storage.unclean_devices import MongoUncleanDevices
+from services.executor.storage.workers import MongoUncleanDevices
 from services.executor.worker.session_tracker import SessionTracker
 
 SOURCE = "mobiletest.executor"

@@ -21,22 +21,19 @@ from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.runs import Attempts, ReleasedRun
 from services.executor.resources import Resources, track_sessions
 from services.executor.storage.baselines import MongoBaselines
+from services.executor.storage.change_notifier import MongoReleasedRuns
 from services.executor.storage.model_usage import MongoModelUsage
-from services.executor.storage.released_runs import MongoReleasedRuns
 from services.executor.storage.retained_runs import MongoRetainedRuns
-from services.executor.storage.slot_leases import MongoSlotLeases
 from services.executor.storage.step_cache import MongoStepCache
-from services.executor.storage.unclean_devices import MongoUncleanDevices
-from services.executor.storage.workers import MongoWorkers
+from services.executor.storage.workers import MongoSlotLeases, MongoUncleanDevices, MongoWorkers
 from services.executor.worker.artifact_uploader import ArtifactUploader
 from services.executor.worker.attempts import AutomatedAttempts, Models
 from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
 from services.executor.worker.claim_loop import ClaimLoop, ReleaseWatcher, RunRequestHandler
 from services.executor.worker.file_cache import FileCache
 from services.executor.worker.file_server import FileServer
-from services.executor.worker.heartbeat import Heartbeat
+from services.executor.worker.heartbeat import Heartbeat, LeaseRenewer
 from services.executor.worker.human_channel import HumanChannel
-from services.executor.worker.lease_renewer import LeaseRenewer
 from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.attempt_start import ATTEMPT_PROCESS, AttemptStart, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses

@@ -11,16 +11,16 @@ from mobiletest.reporting.v1 import operations_pb2_grpc, reports_pb2_grpc
 from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer
+from services.chassis.consumer_lag import GroupProgress
 from services.chassis.consumer_thread import ConsumerThread
 from services.chassis.dead_letters.limit import DlqLimit
-from services.chassis.group_progress import GroupProgress
 from services.chassis.health import AdminServer, Health
 from services.chassis.leases import MongoLease
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
-from services.chassis.organisations import KnownOrganisations
 from services.chassis.producer import Producer
+from services.chassis.request_interceptor import KnownOrganisations
 from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, EventHandler
 from services.reporting.rebuild.facts import CATALOG_SERVICES, EXECUTOR_SERVICES, RemoteFactHistory
 from services.reporting.rebuild.job import RebuildJob, RebuildTimings

@@ -6,8 +6,7 @@ from base64 import b64encode
 import pytest
 
 from deploy.settings_reference import SERVICES
-from services.catalog import flow_reader
-from services.catalog.inspection import inspector
+from services.catalog import flow_reader, inspector
 from services.chassis.child_pool import JobLimits
 from services.chassis.settings import ProcessSettings
 from services.executor import resolver_pool

@@ -8,10 +8,9 @@ from pathlib import Path
 from mobiletest_automation.flows.loader import NO_FILES, Files
 from mobiletest_automation.flows.workspace import FoundWorkspace
 from services.catalog.flow_reader import read_flow
-from services.catalog.inspection.workspace_archive import read_file
 from services.catalog.model.builds import Inspection, RejectedArtifact
 from services.catalog.model.tests import ReadFlow, Step
-from services.catalog.workspace_reader import answer, parse_answer
+from services.catalog.workspace_reader import answer, parse_answer, read_file
 
 
 class FakeWorkspaceReader:

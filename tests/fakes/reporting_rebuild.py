@@ -5,7 +5,7 @@ from dataclasses import astuple
 
 from aiokafka import TopicPartition
 
-from services.chassis.group_progress import Ends
+from services.chassis.consumer_lag import Ends
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.snapshots import ExecutionSnapshot, RunSnapshot
 from services.reporting.rebuild.ports import FactsPage

@@ -19,8 +19,8 @@ from deploy.local.ports import LOOPBACK, Ports
 from services.catalog.events import CATALOG_EVENTS, KEY_EVENTS
 from services.catalog.events import TOPICS as CATALOG_TOPICS
 from services.chassis.consumer import Consumer
+from services.chassis.consumer_lag import GroupProgress
 from services.chassis.events import Event
-from services.chassis.group_progress import GroupProgress
 from services.chassis.kafka_cluster import KafkaCluster
 from services.chassis.producer import Producer, PublishResult
 from services.chassis.topics import ensure_topics

@@ -17,7 +17,7 @@ VARIABLES = dict.fromkeys(
 )
 POOLS = {
     "flows": "services.catalog.flow_reader.ChildFlowReader",
-    "artifacts": "services.catalog.inspection.inspector.ProcessInspector",
+    "artifacts": "services.catalog.inspector.ProcessInspector",
     "workspaces": "services.catalog.workspace_reader.ChildWorkspaceReader",
     "steps": "services.executor.resolver_pool.ResolverPool",
 }

@@ -1,4 +1,4 @@
-"""The gRPC service ApiKeys."""
+"""The gRPC services ApiKeys and Sessions."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
-from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
+
+# ruff: noqa: N802 (gRPC names the methods)
+from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc, sessions_pb2, sessions_pb2_grpc
 
 from services.catalog.grpc.conversions import page_of
 from services.catalog.grpc.organisation_limits import limits_message
@@ -14,7 +16,10 @@ from services.catalog.model.keys import ApiKey, Scope
 from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.ports import Limits
 from services.catalog.usecases.keys import KeyUseCases
+from services.catalog.usecases.sessions import SessionUseCases, SignedIn
 from services.chassis.proto_values import page_fields, read_datetime, to_enum_number, to_timestamp
+
+_NUMBERS = {scope: to_enum_number(api_keys_pb2.Scope, scope) for scope in Scope}
 
 
 class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
@@ -54,9 +59,6 @@ class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
         return verified_message(key, await self._limits.of(key.org_id))
 
 
-_NUMBERS = {scope: to_enum_number(api_keys_pb2.Scope, scope) for scope in Scope}
-
-
 def key_message(key: ApiKey, value: str | None = None) -> api_keys_pb2.ApiKey:
     """The key; its value is only in the response that creates it."""
     return api_keys_pb2.ApiKey(
@@ -92,3 +94,35 @@ def scopes(numbers: Iterable[int]) -> list[Scope]:
     """The scopes of the numbers, in the order of their declaration."""
     asked = set(numbers)
     return [scope for scope, number in _NUMBERS.items() if number in asked]
+
+
+class SessionsServicer(sessions_pb2_grpc.SessionsServicer):
+    """See the proto."""
+
+    def __init__(self, usecases: SessionUseCases, limits: Limits) -> None:
+        self._usecases = usecases
+        self._limits = limits
+
+    async def CreateSession(
+        self, request: sessions_pb2.CreateSessionRequest, context: Any
+    ) -> sessions_pb2.CreateSessionResponse:
+        issued = await self._usecases.begin(request.key)
+        return sessions_pb2.CreateSessionResponse(token=issued.token, session=await self._message(issued.signed_in))
+
+    async def VerifySession(self, request: sessions_pb2.VerifySessionRequest, context: Any) -> sessions_pb2.Session:
+        return await self._message(await self._usecases.verify(request.token))
+
+    async def EndSession(self, request: sessions_pb2.EndSessionRequest, context: Any) -> Empty:
+        await self._usecases.end(request.token)
+        return Empty()
+
+    async def _message(self, signed_in: SignedIn) -> sessions_pb2.Session:
+        session, key = signed_in.session, signed_in.key
+        return sessions_pb2.Session(
+            id=session.id,
+            api_key_id=key.id,
+            org_id=session.org_id,
+            scopes=scope_numbers(key.scopes),
+            expires_at=to_timestamp(signed_in.expires_at),
+            limits=limits_message(await self._limits.of(session.org_id)),
+        )

@@ -10,6 +10,8 @@ from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
 from mobiletest_automation.flows.environment import mask_environment
+from mobiletest_automation.flows.positions import digest_positions
+from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.grpc.arriving_files import ArrivingFile, StoreChunks
 from services.catalog.grpc.conversions import (
@@ -20,10 +22,9 @@ from services.catalog.grpc.conversions import (
     platform_number,
     quarantine_message,
 )
-from services.catalog.grpc.imports import read_import, report_message
-from services.catalog.model.tests import Step, TestVersion
+from services.catalog.model.tests import ImportReport, Step, Test, TestVersion
 from services.catalog.usecases.attachments import AttachedTest, AttachmentUseCases, TargetedAttachment
-from services.catalog.usecases.imports import ImportUseCases
+from services.catalog.usecases.imports import ImportUseCases, NewImport
 from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.tests import NewTest, TestUseCases
 from services.catalog.usecases.workspace_files import WorkspaceFileStore
@@ -224,3 +225,53 @@ def attachment_message(targeted: TargetedAttachment) -> tests_pb2.Attachment:
 def step_messages(steps: Iterable[Step]) -> list[Value]:
     """The steps as they were sent."""
     return [json_to_value(step) for step in steps]
+
+
+async def read_import(requests: AsyncIterator[tests_pb2.ImportTestsRequest]) -> NewImport:
+    """The parameters of an import, from its first message."""
+    first = await anext(requests, None)
+    if first is None or first.chunk or first.HasField("end"):
+        message = "The first message of an import must have its parameters, and no chunk"
+        raise InvalidArgument(message, reason="METADATA_MISSING")
+    return NewImport(first.workspace, read_optional(first, "app_id"), first.dry_run, first.expected_bytes)
+
+
+def report_message(report: ImportReport) -> tests_pb2.ImportTestsResponse:
+    """The report of an import as a message."""
+    return tests_pb2.ImportTestsResponse(
+        workspace=report.workspace,
+        dry_run=report.dry_run,
+        created_count=len(report.created),
+        changed_count=len(report.changed),
+        unchanged_count=len(report.unchanged),
+        refused_count=len(report.refused),
+        missing_count=len(report.missing),
+        created=[_test_message(test, is_stored=not report.dry_run) for test in report.created],
+        changed=map(_test_message, report.changed),
+        unchanged=map(_test_message, report.unchanged),
+        refused=[
+            tests_pb2.RefusedFlow(path=path, problems=_remark_messages(problems)) for path, problems in report.refused
+        ],
+        missing=map(_test_message, report.missing),
+        notices=_remark_messages(report.notices),
+        flows_order=report.found.order,
+        continue_on_failure=report.found.continue_on_failure,
+    )
+
+
+def _test_message(test: Test, *, is_stored: bool = True) -> tests_pb2.ImportedTest:
+    return tests_pb2.ImportedTest(
+        path=test.source_path or "",
+        test_id=test.id if is_stored else None,
+        name=test.name,
+        tags=test.tags,
+        version_number=test.version_number,
+        positions_digest=digest_positions(test.positions),
+    )
+
+
+def _remark_messages(remarks: Iterable[Remark]) -> list[tests_pb2.FileRemark]:
+    return [
+        tests_pb2.FileRemark(file=each.file, line=each.line, column=each.column, message=each.message)
+        for each in remarks
+    ]

@@ -1,16 +1,19 @@
-"""Tests, the versions of their steps, and quarantine.
+"""Tests, the versions of their steps, quarantine, and imports of workspaces.
 
 For a limited time, failures of a test in quarantine are counted and shown but do not block a gate.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 from typing import TypeAlias
 
 from mobiletest_automation.flows.environment import Environment
 from mobiletest_automation.flows.labels import InvalidLabel, clean_tags
+from mobiletest_automation.flows.workspace import FoundWorkspace, WorkspaceFlow
+from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_automation.flows.workspace_media import MediaFile
 from services.catalog.model.text import validate_text
 from services.catalog.model.values import InvalidValue, Json, Platform
@@ -25,6 +28,10 @@ DEFAULT_DAYS = 14
 MOST_DAYS = 366
 REASON_LIMIT = 1000
 INTERNAL = "internal"
+# Tests of one transaction: with their steps, and with those that they had before, at most 32 MiB.
+BATCH = 16
+MISSING_LIMIT = 2_000
+Flows: TypeAlias = Sequence[WorkspaceFlow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +222,25 @@ def _validate_end(until: datetime | None, now: datetime) -> datetime:
     if until > now + timedelta(days=MOST_DAYS):
         raise InvalidValue("until", f"must be at most {MOST_DAYS} days ahead; the quarantine can be renewed later")
     return until
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import has done, each list by path; with `dry_run` what it would do: nothing is stored."""
+
+    workspace: str
+    dry_run: bool
+    found: FoundWorkspace
+    created: tuple[Test, ...] = ()
+    changed: tuple[Test, ...] = ()
+    unchanged: tuple[Test, ...] = ()
+    refused: tuple[tuple[str, tuple[Remark, ...]], ...] = ()
+    missing: tuple[Test, ...] = ()
+    notices: tuple[Remark, ...] = ()
+
+
+def batches(flows: Iterable[WorkspaceFlow]) -> Iterable[Flows]:
+    """The flows in groups, one for each transaction."""
+    left = iter(flows)
+    while batch := tuple(islice(left, BATCH)):
+        yield batch

@@ -10,13 +10,11 @@ from mobiletest_automation.flows.workspace import FoundWorkspace, WorkspaceFlow
 from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_automation.flows.workspace_files import InvalidFiles, check_archive
 from services.catalog.model.attachments import ATTACHED_LIMIT
-from services.catalog.model.imports import (
+from services.catalog.model.tests import (
     MISSING_LIMIT,
     ImportReport,
-    batches,
-)
-from services.catalog.model.tests import (
     Test,
+    batches,
     has_other_steps,
     is_platform_compatible,
     steps_digest,

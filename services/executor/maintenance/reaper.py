@@ -10,7 +10,7 @@ from services.chassis.retry import log_transient
 from services.executor import telemetry
 from services.executor.model.runs import RunLimits
 from services.executor.model.workers import Fleet
-from services.executor.ports.queue import Workers
+from services.executor.ports.executions import Workers
 from services.executor.ports.runs import OverdueRuns, RunKey
 
 BATCH = 50

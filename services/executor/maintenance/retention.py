@@ -1,5 +1,5 @@
 """Deletes the artifacts of runs that ended longer ago than the retention period, and the oldest ones of an organisation
-that has more than its limit `evidence_bytes`. History and statistics stay.
+that has more than its limit `evidence_bytes`. History and statistics stay. Counts the stored runs again after upgrades.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,12 @@ from services.chassis.retry import log_transient, run_every
 from services.executor import telemetry
 from services.executor.artifacts import run_prefix
 from services.executor.ports.organisation_limits import ConfirmedLimits
-from services.executor.ports.runs import ArtifactFiles, RetainedRuns
+from services.executor.ports.runs import ArtifactFiles, CountedRuns, RetainedRuns
 
 BATCH = 50
 EVERY_SECONDS = 60.0
+RECOUNT_SECONDS = 600.0
+
 
 log = logs.get(__name__)
 
@@ -105,3 +107,25 @@ class Retention:
             await self._runs.expire(run_ids)
             telemetry.artifacts_expired.inc(deleted)
             log.info("artifacts_expired", runs=len(run_ids), artifacts=deleted)
+
+
+class RunRecount:
+    """Counts the runs of all organisations again when an upgrade has ended: older processes do not count theirs.
+
+    Runs in every process that serves the API; a lease lets one act at a time, and a second one would do no harm.
+    """
+
+    def __init__(self, counts: CountedRuns, lease: Lease) -> None:
+        self._counts = counts
+        self._lease = lease
+
+    async def run(self) -> None:
+        """Look whether it is time until cancelled."""
+        await run_every(RECOUNT_SECONDS, self._recount_as_leader, log=log, event="run_recount_failed")
+
+    async def _recount_as_leader(self) -> None:
+        if await self._lease.acquire():
+            corrected = await self._counts.recount_if_due()
+            if corrected is not None:
+                log.info("runs_recounted", corrected=corrected)
+            await self._lease.release()

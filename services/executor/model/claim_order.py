@@ -4,6 +4,10 @@ Within an execution the longest expected run comes first, because a long run tha
 1969: longest first is within 4/3 of the optimum). Between organisations: the one with the fewest running runs, then the
 one that was served longest ago, then the one whose run is the oldest. Within an organisation: started runs first, then
 by priority.
+
+Before that, stages: the runs of one are released when all runs of the stages before have ended. The first `sequence`
+stages of an execution are tests that run one after the other, and the last has all other tests, which run side by side.
+With `continue_on_failure` false, those after one that did not pass are not run.
 """
 
 import heapq
@@ -11,9 +15,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from statistics import median
 from types import MappingProxyType
 
+from mobiletest_automation.model.failures import not_run_after
+from mobiletest_automation.model.states import Status
+from services.executor.model import lifecycle
 from services.executor.model.runs import Run
 
 HIGHEST_PRIORITY = 10
@@ -21,6 +29,7 @@ LAST_RANK = 2 * HIGHEST_PRIORITY + 1
 EMPTY: Mapping[str, int] = MappingProxyType({})
 # The weight of a new duration against the smoothed earlier ones.
 WEIGHT_OF_NEWEST = 0.3
+_Turn = tuple[int, int, datetime, str]
 
 
 def smoothed_duration(seconds: float, before: float | None) -> float:
@@ -100,4 +109,27 @@ def _first_of_each(queues: Iterable[OrgQueue]) -> Iterable[OrgQueue]:
     return first.values()
 
 
-_Turn = tuple[int, int, datetime, str]
+def stage_moves(
+    runs: Sequence[Run], sequence: int, now: datetime, *, continue_on_failure: bool
+) -> list[tuple[Run, Run]]:
+    """The runs to release or to end now, each before and after; `runs` are all of the execution, as they are."""
+    moves: list[tuple[Run, Run]] = []
+    failed: Run | None = None
+    for stage, members in groupby(sorted(runs, key=lambda run: run.stage), key=lambda run: run.stage):
+        of_stage = list(members)
+        waiting = [run for run in of_stage if run.status is Status.INITIALIZED]
+        if failed is not None and stage < sequence:
+            moves += [(run, lifecycle.end(run, not_run_after(failed.target.test_name), now)) for run in waiting]
+            continue
+        moves += [(run, lifecycle.queue(run, now)) for run in waiting]
+        if waiting or any(not run.status.terminal for run in of_stage):
+            return moves
+        if not continue_on_failure:
+            failed = failed or next((run for run in of_stage if run.success is not True), None)
+    return moves
+
+
+def release_stages(runs: Sequence[Run], sequence: int, now: datetime, *, continue_on_failure: bool) -> list[Run]:
+    """New runs, of which those of the first stage are released."""
+    moved = {run.id: after for run, after in stage_moves(runs, sequence, now, continue_on_failure=continue_on_failure)}
+    return [moved.get(run.id, run) for run in runs]

@@ -18,9 +18,8 @@ from services.executor import telemetry
 from services.executor.model.workers import PoolReport
 from services.executor.pools.config import load_pools
 from services.executor.pools.hub_health import HealthPolicy, HubHealth, watch
-from services.executor.pools.pool import FileServing, Pool, app_location
+from services.executor.pools.pool import FileServing, Pool, app_location, suitable_pools
 from services.executor.pools.slots import DeviceSlot, PoolSlots, SlotLeases
-from services.executor.pools.suitability import suitable_pools
 
 log = logs.get(__name__)
 

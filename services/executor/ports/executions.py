@@ -1,4 +1,4 @@
-"""Ports of the use cases: executions of the caller's organisation, what to run, and change notifications."""
+"""Ports of the use cases: executions of the caller's organisation, what to run, the queue, and change notifications."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Protocol
 
+from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.states import Status
 from services.chassis.events import Event
 from services.executor.model.attribution import ExecutionSource
@@ -14,6 +15,7 @@ from services.executor.model.executions import BuildConfig, Execution, StartSubj
 from services.executor.model.organisation_limits import OrganisationLimits, StartedRuns
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
+from services.executor.model.workers import KnownWorker, WorkerReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,3 +178,26 @@ class ChangeNotifications(Protocol):
 
     def subscribe(self, execution_id: str) -> AbstractContextManager[ChangeSubscription]:
         """Subscribed from the start of the block: a change after a read inside it is never missed."""
+
+
+class WaitingRuns(Protocol):
+    """Runs of the caller's organisation that wait for a worker."""
+
+    async def counts(self) -> Mapping[tuple[Platform, int], int]:
+        """How many there are by platform and rank; absent: none."""
+
+    async def page(self, page: PageRequest) -> Sequence[Run]:
+        """A page of them: Android first, then in the order of claims."""
+
+
+class Workers(Protocol):
+    """The reports of all workers."""
+
+    async def report(self, worker: WorkerReport) -> None:
+        """Store the report, which counts for the time of a lease."""
+
+    async def retire(self, worker_id: str) -> None:
+        """Forget a worker that has ended."""
+
+    async def all(self) -> Sequence[KnownWorker]:
+        """Those that have reported within a day, at most 1,000: the latest ones."""

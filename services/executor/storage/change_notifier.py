@@ -1,16 +1,19 @@
-"""Notifies waiting calls of changes of executions, by one MongoDB change stream per process."""
+"""Follows MongoDB's change streams: changes of executions, for waiting calls, and runs that become claimable."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from pymongo.errors import PyMongoError
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis import logs
 from services.chassis.errors import Unavailable
+from services.chassis.events import TransientError
 from services.chassis.mongo import Document, Mongo
-from services.executor.storage.schema import EXECUTIONS
+from services.executor.ports.runs import ReleasedRun, RunKey
+from services.executor.storage.schema import EXECUTIONS, RUNS
 
 RECONNECT_SECONDS = 1.0
 _CHANGED_IDS: list[Document] = [
@@ -19,6 +22,10 @@ _CHANGED_IDS: list[Document] = [
 ]
 
 log = logs.get(__name__)
+_RELEASED: list[Document] = [
+    {"$match": {"operationType": {"$in": ["insert", "replace"]}, "fullDocument.queue": {"$gt": ""}}},
+    {"$project": {f"fullDocument.{name}": 1 for name in ("_id", "execution_id", "org_id", "queue")}},
+]
 
 
 class ChangeWaiter:
@@ -82,3 +89,23 @@ class ChangeNotifier:
     def _notify_all(self) -> None:
         for execution_id in self._waiters:
             self._notify(execution_id)
+
+
+class MongoReleasedRuns:
+    """The port `ReleasedRuns` on MongoDB."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._mongo = mongo
+
+    @asynccontextmanager
+    async def watch(self) -> AsyncIterator[AsyncIterator[ReleasedRun]]:
+        try:
+            async with self._mongo.watch(RUNS, _RELEASED) as changes:
+                yield (_released_run(change["fullDocument"]) async for change in changes)
+        except PyMongoError as error:  # whatever it is, a new stream may work
+            raise TransientError(repr(error)) from error
+
+
+def _released_run(document: Document) -> ReleasedRun:
+    platform, _, _ = document["queue"].split("/", 2)
+    return ReleasedRun(RunKey(document["execution_id"], document["_id"]), document["org_id"], Platform(platform))

@@ -1,24 +1,30 @@
-"""Executions of the caller's organisation, for the API."""
+"""Executions of the caller's organisation, its waiting runs, and the variants that its tests have had."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
+from pymongo import UpdateOne
+from pymongo.errors import BulkWriteError
+
+from mobiletest_automation.model.devices import Platform
 from services.chassis.batcher import Batcher
 from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
-from services.chassis.mongo import Document
+from services.chassis.mongo import Document, Mongo
 from services.chassis.org_collection import OrgCollection
 from services.chassis.outbox import Outbox
 from services.executor.model.changes import Change
+from services.executor.model.claim_order import LAST_RANK
 from services.executor.model.executions import Execution
 from services.executor.model.lifecycle import QuestionNotOpen, answer_question
 from services.executor.model.organisation_limits import StartedRuns
 from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
 from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.storage.fair_queue import IN_ORDER, queue_name
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.leased_runs import IS_LEASED
 from services.executor.storage.list_marks import ListMarks, list_index
@@ -26,15 +32,16 @@ from services.executor.storage.records import (
     OPEN_STATUSES,
     WITHOUT_ENV,
     execution_of,
+    from_document,
     plan_of,
     run_of,
+    to_document,
     with_steps,
 )
 from services.executor.storage.run_counts import MongoRunCounts
-from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS, STEPS
+from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS, STEPS, VARIANTS
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
-from services.executor.storage.variants import MongoVariants
 
 CLOCK_SECONDS = 10.0
 
@@ -47,6 +54,7 @@ _FILTERS = {
     "commit_sha": "ci.commit_sha",
     "pr_number": "ci.pr_number",
 }
+DUPLICATE_KEY = 11000
 
 
 class MongoExecutions:
@@ -169,3 +177,67 @@ class MongoExecutions:
 def _query(wanted: ExecutionFilter) -> Document:
     fields: dict[str, Any] = {field: getattr(wanted, name) for name, field in _FILTERS.items()}
     return {field: value for field, value in fields.items() if value is not None}
+
+
+class MongoVariants:
+    """Those of the caller's organisation. They are forgotten a year after the last new one."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._variants = mongo.collection(VARIANTS)
+
+    async def load(self, test_ids: Collection[str]) -> Mapping[str, KnownVariants]:
+        documents = await self._variants.find({"_id": {"$in": [_id(test_id) for test_id in test_ids]}}).to_list(None)
+        return {document["test_id"]: from_document(KnownVariants, document) for document in documents}
+
+    async def store(self, changed: Mapping[str, tuple[KnownVariants, KnownVariants]]) -> Collection[str]:
+        """A document that another start has changed no longer matches, and the insert that is tried instead fails."""
+        updates = [
+            UpdateOne({"_id": _id(test_id), "revision": before.revision}, _update(test_id, after), upsert=True)
+            for test_id, (before, after) in changed.items()
+        ]
+        try:
+            await self._variants.bulk_write(updates, ordered=False)
+        except BulkWriteError as error:
+            failed = error.details["writeErrors"]
+            if any(write["code"] != DUPLICATE_KEY for write in failed):
+                raise
+            tests = list(changed)
+            return [tests[write["index"]] for write in failed]
+        return ()
+
+
+def _update(test_id: str, known: KnownVariants) -> list[Document]:
+    fields = {"org_id": current().org_id, "test_id": test_id, **to_document(known)}
+    return [{"$set": {**{name: {"$literal": value} for name, value in fields.items()}, "updated_at": "$$NOW"}}]
+
+
+def _id(test_id: str) -> str:
+    return f"{current().org_id}/{test_id}"
+
+
+class MongoWaitingRuns:
+    """The port `WaitingRuns` on MongoDB."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._mongo = mongo
+
+    async def counts(self) -> Mapping[tuple[Platform, int], int]:
+        queues = _own_queues()
+        by_queue = {"$group": {"_id": "$queue", "runs": {"$sum": 1}}}
+        found = await self._mongo.aggregate(RUNS, [{"$match": _in(queues)}, by_queue])
+        return {queues[document["_id"]]: document["runs"] for document in found}
+
+    async def page(self, page: PageRequest) -> Sequence[Run]:
+        waiting = self._mongo.collection(RUNS).find(_in(_own_queues())).sort(list(IN_ORDER.items()))
+        documents = await waiting.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
+        return [run_of(document) for document in documents]
+
+
+def _own_queues() -> Mapping[str, tuple[Platform, int]]:
+    """The names of all queues that the caller's organisation can have, with their platforms and ranks."""
+    org_id = current().org_id
+    return {queue_name(p, rank, org_id): (p, rank) for p in Platform for rank in range(LAST_RANK + 1)}
+
+
+def _in(queues: Mapping[str, object]) -> Document:
+    return {"queue": {"$in": list(queues)}}

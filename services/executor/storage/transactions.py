@@ -20,9 +20,9 @@ from services.executor import telemetry
 from services.executor.events import events_of
 from services.executor.model import lifecycle
 from services.executor.model.changes import Change, apply_moves, cancel_execution
+from services.executor.model.claim_order import stage_moves
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits
-from services.executor.model.stages import stage_moves
 from services.executor.storage.durations import RunDurations
 from services.executor.storage.records import (
     OPEN_STATUSES,

@@ -9,9 +9,8 @@ from services.chassis.context import current
 from services.executor.model.runs import Run
 from services.executor.model.wait_reasons import Capacity, RunUse, WaitReason, sentence, wait_reason
 from services.executor.model.workers import Fleet, WorkerView
-from services.executor.ports.executions import Executions, PageRequest
+from services.executor.ports.executions import Executions, PageRequest, WaitingRuns, Workers
 from services.executor.ports.organisation_limits import OrganisationLimitsSource
-from services.executor.ports.queue import WaitingRuns, Workers
 
 
 @dataclass(frozen=True, slots=True)

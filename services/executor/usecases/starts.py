@@ -20,14 +20,13 @@ from services.chassis.retry import log_transient, run_every
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci, ExecutionSource, is_run_url, source_of
 from services.executor.model.changes import start_execution
-from services.executor.model.claim_order import claim_orders
+from services.executor.model.claim_order import claim_orders, release_stages
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, StartSubject, has_lane
+from services.executor.model.lifecycle import extra_modes
 from services.executor.model.organisation_limits import OrganisationLimits
-from services.executor.model.retries import extra_modes
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
-from services.executor.model.stages import release_stages
 from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
-from services.executor.usecases.start_limits import StartLimits
+from services.executor.usecases.organisation_limits import StartLimits
 from services.executor.usecases.variants import find_variants
 
 ALL_RUNS = PageRequest(1, 100_000)

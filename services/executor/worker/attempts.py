@@ -21,7 +21,7 @@ from mobiletest_automation.scripting.http import SendHttp
 from mobiletest_automation.step_cache.entries import StepCacheStore
 from services.chassis import logs
 from services.executor import telemetry
-from services.executor.model.retries import may_ask_model, may_use_cache
+from services.executor.model.lifecycle import may_ask_model, may_use_cache
 from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.baselines import Baselines, TestKey
 from services.executor.ports.runs import Artifacts, Claim, Progress

@@ -10,9 +10,9 @@ from time import monotonic
 from typing import ParamSpec, TypeVar
 
 from services.chassis import logs
+from services.chassis.consumer_lag import Ends
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import Aborted, DeadlineExceeded, FailedPrecondition, Unavailable
-from services.chassis.group_progress import Ends
 from services.chassis.leases import Lease
 from services.chassis.retry import retry_transient
 from services.reporting.rebuild.ports import ConsumerProgress, FactHistory, RebuildStore, TakenOver

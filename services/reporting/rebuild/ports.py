@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-from services.chassis.group_progress import Ends
+from services.chassis.consumer_lag import Ends
 from services.reporting.model.batch import Batch
 from services.reporting.rebuild.state import Difference, JobState, Operation, ReplaySource
 

@@ -8,7 +8,7 @@ from mobiletest_automation.model.states import Status
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Run
 from services.executor.ports.runs import Claim, RunKey
-from services.executor.storage.released_runs import MongoReleasedRuns
+from services.executor.storage.change_notifier import MongoReleasedRuns
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import claimed, facts, finish, keys_of, runs_of, start
 from tests.fakes.executor import plan

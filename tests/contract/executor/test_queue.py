@@ -13,8 +13,8 @@ from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.wait_reasons import WaitReason
 from services.executor.model.workers import PoolReport, WorkerReport, WorkerState
 from services.executor.ports.executions import PageRequest
+from services.executor.storage.executions import MongoWaitingRuns
 from services.executor.storage.schema import WORKERS
-from services.executor.storage.waiting_runs import MongoWaitingRuns
 from services.executor.storage.workers import MongoWorkers
 from services.executor.usecases.queue import QueueUseCases
 from tests.contract.executor.conftest import World

@@ -9,7 +9,7 @@ import pytest
 
 from services.chassis.mongo import Mongo
 from services.executor.pools.slots import SlotLeases
-from services.executor.storage.slot_leases import SLOTS, MongoSlotLeases
+from services.executor.storage.workers import SLOTS, MongoSlotLeases
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 from mobiletest_automation.devices.port import MarksUnavailable
 from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSetting, UncleanDevice
 from services.chassis.mongo import Driver, Mongo
-from services.executor.storage.unclean_devices import MongoUncleanDevices
+from services.executor.storage.workers import MongoUncleanDevices
 
 
 @pytest.fixture

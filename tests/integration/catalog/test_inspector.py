@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from services.catalog.inspection.inspector import LIMITS, ProcessInspector
+from services.catalog.inspector import LIMITS, ProcessInspector
 from services.catalog.model.builds import Inspection, RejectedArtifact
 from services.catalog.model.values import Platform
 from services.chassis import context

@@ -16,7 +16,7 @@ from services.chassis.grpc_channel import Channel
 from services.chassis.health import Health
 from services.chassis.idempotency import Idempotency
 from services.chassis.ids import new_id
-from services.chassis.organisations import KnownOrganisations
+from services.chassis.request_interceptor import KnownOrganisations
 from services.chassis.settings import ProcessSettings
 from services.chassis.tls import TlsFiles
 from tests.callers import any_organisation

@@ -15,7 +15,7 @@ from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
 from services.chassis.errors import DomainError, Violation
 from services.chassis.fair_turns import FairTurns
 from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
-from services.chassis.organisations import KnownOrganisations
+from services.chassis.request_interceptor import KnownOrganisations
 from tests.eventually import eventually
 from tests.integration.chassis.probe import APPS, Probe, raising, serving
 from tests.integration.chassis.proxies import copy_bytes

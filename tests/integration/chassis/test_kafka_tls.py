@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from aiokafka.errors import KafkaError
 
+from services.chassis.consumer_lag import GroupProgress
 from services.chassis.events import Event
-from services.chassis.group_progress import GroupProgress
 from services.chassis.kafka_cluster import KafkaCluster
 from services.chassis.producer import Producer
 from services.chassis.tls import TlsFiles

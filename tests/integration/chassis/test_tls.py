@@ -14,8 +14,7 @@ from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2, builds_pb
 
 from services.chassis import grpc_server
 from services.chassis.context import bind
-from services.chassis.grpc_channel import Channel
-from services.chassis.grpc_connection import Connection
+from services.chassis.grpc_channel import Channel, Connection
 from services.chassis.tls import TlsFiles
 from tests.certificates import Authority
 from tests.eventually import eventually

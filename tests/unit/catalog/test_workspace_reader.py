@@ -17,9 +17,8 @@ from mobiletest_automation.app_files.archive_limits import HostileArchive
 from mobiletest_automation.flows.workspace import FoundWorkspace
 from mobiletest_automation.flows.workspace_files import FILES_LIMIT, PATH_LIMIT, TEXT_BYTES
 from mobiletest_automation.flows.workspace_media import FILE_BYTES, MediaFile
-from services.catalog.inspection.workspace_archive import open_archive
 from services.catalog.model.values import InvalidValue
-from services.catalog.workspace_reader import LIMITS, ChildWorkspaceReader, answer, parse_answer
+from services.catalog.workspace_reader import LIMITS, ChildWorkspaceReader, answer, open_archive, parse_answer
 from tests.fakes.workspaces import FLOW, PNG, zip_files
 
 Read = Callable[[bytes], FoundWorkspace]

@@ -1,5 +1,5 @@
 from services.chassis.context import Caller
-from services.chassis.organisations import MAX_KNOWN, KnownOrganisations
+from services.chassis.request_interceptor import MAX_KNOWN, KnownOrganisations
 
 
 async def test_each_organisation_is_asked_for_once_except_for_the_gateway() -> None:

@@ -21,8 +21,7 @@ from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.folder_search import search
 from mobiletest_cli.validation import validate
 from mobiletest_cli.workspace import Workspace, find_files
-from services.catalog.inspection.workspace_archive import read_file
-from services.catalog.workspace_reader import read_workspace
+from services.catalog.workspace_reader import read_file, read_workspace
 from tests.fakes.workspaces import FLOW, PNG
 
 CONFIG = "flows: '**'\n"

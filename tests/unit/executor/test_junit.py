@@ -15,7 +15,7 @@ from mobiletest_automation.model.results import Artifact, ArtifactGone, AttemptR
 from mobiletest_automation.model.variants import Variant
 from services.executor import junit
 from services.executor.model import lifecycle
-from services.executor.model.reports import metadata
+from services.executor.model.executions import metadata
 from services.executor.model.runs import Run
 from tests.hostile_texts import ANYTHING, commands, controls
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later, new_run, passing

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
+from services.chassis.consumer_lag import Ends
 from services.chassis.errors import Aborted, Unavailable
-from services.chassis.group_progress import Ends
 from services.reporting.model.batch import Batch
 from services.reporting.rebuild.job import RebuildJob, RebuildTimings
 from services.reporting.rebuild.ports import ComparisonPage, TakenOver

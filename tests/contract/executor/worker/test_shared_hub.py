@@ -15,7 +15,7 @@ from services.executor.pools.pool import Pool
 from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.runs import Claim, Progress, RunKey
 from services.executor.storage.runs import MongoRuns
-from services.executor.storage.slot_leases import MongoSlotLeases
+from services.executor.storage.workers import MongoSlotLeases
 from services.executor.worker.claim_loop import ClaimLoop
 from services.executor.worker.worker import Worker
 from tests.contract.executor.conftest import World

@@ -8,8 +8,7 @@ from uuid import uuid4
 import pytest
 
 from mobiletest_automation.flows.workspace_files import ARCHIVE_BYTES
-from services.catalog.model.imports import ImportReport
-from services.catalog.model.tests import Test, TestFilter
+from services.catalog.model.tests import ImportReport, Test, TestFilter
 from services.catalog.model.values import Page, Platform
 from services.catalog.usecases.imports import NewImport
 from services.chassis import context

@@ -3,8 +3,9 @@
 import pytest
 
 from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.screen.page_source.nodes import SourceError
 from services.chassis.errors import InvalidArgument
-from services.executor.usecases.step_resolver import ELEMENTS_LIMIT, resolve_step
+from services.executor.usecases.step_resolver import ELEMENTS_LIMIT, LastScreen, resolve_step
 
 SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hierarchy>'
 LONG_TEXTS = f"<node text='{'ab' * 300}' bounds='[0,0][9,9]'/>" * 100
@@ -58,3 +59,25 @@ def test_broad_selectors_on_a_deep_source_are_resolved(step: object) -> None:
     nodes = '<node class="a.EditText" text="a" bounds="[0,0][9,9]">' * 390 + "</node>" * 390
     resolution = resolve_step(step, f"<hierarchy>{nodes * 5}</hierarchy>")
     assert resolution.action in ("tap", "type", "none")
+
+
+def test_a_source_is_read_once() -> None:
+    screen = LastScreen()
+    assert screen.read("one", SOURCE, None) is screen.read("one", SOURCE, None)
+
+
+def test_another_organisation_source_or_platform_is_read_again() -> None:
+    screen = LastScreen()
+    first = screen.read("one", SOURCE, None)
+    others = [("two", SOURCE, None), ("one", SOURCE.replace("Go", "Stop"), None), ("one", SOURCE, Platform.ANDROID)]
+    read = [screen.read(*other) for other in others]
+    assert len({first, *read}) == 4
+    assert read[1].children[0].text == "Stop"
+
+
+def test_nothing_is_kept_of_a_source_that_cannot_be_read() -> None:
+    screen = LastScreen()
+    first = screen.read("one", SOURCE, None)
+    with pytest.raises(SourceError):
+        screen.read("one", "<hierarchy>", None)
+    assert screen.read("one", SOURCE, None) is not first

@@ -8,7 +8,7 @@ from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.states import Status
 from services.executor.ports.runs import RunKey, Runs, StopReason
 from services.executor.storage.runs import MongoRuns
-from services.executor.worker.lease_renewer import MAX_AGE_SECONDS, LeaseRenewer
+from services.executor.worker.heartbeat import MAX_AGE_SECONDS, LeaseRenewer
 from services.executor.worker.worker import Worker
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import FAILED, lose, run_of, started

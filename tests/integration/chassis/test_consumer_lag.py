@@ -7,9 +7,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from services.chassis.clock import SystemClock
+from services.chassis.consumer_lag import GroupProgress
 from services.chassis.errors import Unavailable
 from services.chassis.events import Event
-from services.chassis.group_progress import GroupProgress
 from services.chassis.producer import Producer, PublishResult
 
 

@@ -10,7 +10,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.errors import DomainError, PermissionDenied, ResourceExhausted
 from services.executor.model.organisation_limits import OrganisationLimits, StartedRuns
 from services.executor.ports.executions import Executions
-from services.executor.usecases.start_limits import StartLimits
+from services.executor.usecases.organisation_limits import StartLimits
 from tests.fakes.chassis import FakeClock
 
 
