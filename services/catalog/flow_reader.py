@@ -31,13 +31,15 @@ class ChildFlowReader:
         """See the port."""
         request = json.dumps((source, dict(files), path), ensure_ascii=False).encode(errors="surrogatepass")
         try:
-            found = json.loads(await self._children.call(current().org_id, request))
+            answer_fields = json.loads(await self._children.call(current().org_id, request))
         except JobFailed as failure:
             field = "flow" if isinstance(source, str) else "steps"
             raise InvalidValue(field, f"reading it failed: {failure}; make several tests of it", "too_long") from None
         for field in ("problems", "notices"):
-            found[field] = tuple(FlowProblem(**each) for each in found[field])
-        return ReadFlow(**{**found, "tags": tuple(found["tags"]), "steps": tuple(found["steps"])})
+            answer_fields[field] = tuple(FlowProblem(**each) for each in answer_fields[field])
+        return ReadFlow(
+            **{**answer_fields, "tags": tuple(answer_fields["tags"]), "steps": tuple(answer_fields["steps"])}
+        )
 
     async def close(self) -> None:
         await self._children.close()
@@ -59,8 +61,8 @@ def read_flow(source: str | Sequence[Step], files: Files = NO_FILES, path: str =
     return ReadFlow(loaded.flow.name, loaded.flow.tags, steps, notices=notices)  # type: ignore[arg-type]
 
 
-def _located(found: Sequence[DocumentError | Notice]) -> tuple[FlowProblem, ...]:
+def _located(mistakes: Sequence[DocumentError | Notice]) -> tuple[FlowProblem, ...]:
     return tuple(
         FlowProblem(each.path, each.message, str(each), each.file, each.line, each.column)
-        for each in found[:PROBLEMS_LIMIT]
+        for each in mistakes[:PROBLEMS_LIMIT]
     )

@@ -36,27 +36,27 @@ class ProcessInspector:
         if not reader.is_known_kind(path):
             return Inspection()
         try:
-            found = json.loads(await self._children.call(current().org_id, os.fsencode(path)))
+            inspected = json.loads(await self._children.call(current().org_id, os.fsencode(path)))
         except JobFailed as failure:
             return Inspection(error=f"the inspection failed: {failure}")
-        if "rejected" in found:
-            return RejectedArtifact(found["rejected"])
-        platform = found.pop("platform", None)
-        return Inspection(**found, platform=Platform(platform) if platform else None)
+        if "rejected" in inspected:
+            return RejectedArtifact(inspected["rejected"])
+        platform = inspected.pop("platform", None)
+        return Inspection(**inspected, platform=Platform(platform) if platform else None)
 
 
 def answer(path: bytes) -> bytes:
     """The fields of an Inspection as JSON, or `{"rejected": reason}`. It runs in the child."""
     try:
-        found: dict[str, str | None] = asdict(reader.read_app_file(os.fsdecode(path)))
+        inspected: dict[str, str | None] = asdict(reader.read_app_file(os.fsdecode(path)))
     except HostileArchive as problem:
-        found = {"rejected": f"not a plausible app file: {problem}"}
+        inspected = {"rejected": f"not a plausible app file: {problem}"}
     except reader.NotInstallable as problem:
-        found = {"rejected": f"this is {problem}"}
+        inspected = {"rejected": f"this is {problem}"}
     except reader.UnreadableAppFile as problem:
-        found = {"error": str(problem)}
+        inspected = {"error": str(problem)}
     except MemoryError:
         raise
     except Exception as problem:  # (a parser can raise anything; the artifact is stored nevertheless)
-        found = {"error": f"its manifest cannot be read ({type(problem).__name__})"}
-    return json.dumps(found).encode()
+        inspected = {"error": f"its manifest cannot be read ({type(problem).__name__})"}
+    return json.dumps(inspected).encode()

@@ -69,20 +69,20 @@ def parse_answer(text: bytes) -> FoundWorkspace:
     Raises:
         InvalidValue: it refuses it.
     """
-    found = json.loads(text)
-    if "kind" in found:
-        raise InvalidValue("file", found["message"], found["kind"])
+    workspace = json.loads(text)
+    if "kind" in workspace:
+        raise InvalidValue("file", workspace["message"], workspace["kind"])
     return FoundWorkspace(
         flows=tuple(
             WorkspaceFlow(
                 path, name, tuple(tags), steps, tuple(MediaFile(*file) for file in files), _remarks(problems), positions
             )
-            for path, name, tags, steps, files, problems, positions in found["flows"]
+            for path, name, tags, steps, files, problems, positions in workspace["flows"]
         ),
-        notices=_remarks(found["notices"]),
-        order=tuple(found["order"]),
-        continue_on_failure=found["continue_on_failure"],
-        is_part=found["is_part"],
+        notices=_remarks(workspace["notices"]),
+        order=tuple(workspace["order"]),
+        continue_on_failure=workspace["continue_on_failure"],
+        is_part=workspace["is_part"],
     )
 
 
@@ -95,12 +95,12 @@ def answer(request: bytes) -> bytes:
     if name:
         return read_file(os.fsdecode(path), name.decode())
     try:
-        found = read_workspace(os.fsdecode(path))
+        workspace = read_workspace(os.fsdecode(path))
     except HostileArchive as problem:
-        found = {"kind": "hostile_archive", "message": str(problem)}
+        workspace = {"kind": "hostile_archive", "message": str(problem)}
     except InvalidWorkspace as problem:
-        found = {"kind": "workspace", "message": _sentence(problem.remark)}
-    return json.dumps(found).encode()
+        workspace = {"kind": "workspace", "message": _sentence(problem.remark)}
+    return json.dumps(workspace).encode()
 
 
 def read_workspace(path: str) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _reading() -> Iterator[None]:
 
 def _check_all(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     """The files by their paths, which are safe and unique."""
-    found: dict[str, zipfile.ZipInfo] = {}
+    entries: dict[str, zipfile.ZipInfo] = {}
     for entry in listed:
         path = _path(entry)
         if is_ignored(path):
@@ -198,12 +198,12 @@ def _check_all(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         _check_entry(entry, path)
         if entry.is_dir() or path.endswith("/"):
             continue
-        if path in found:
+        if path in entries:
             raise HostileArchive(f"duplicate file {quote(path)} in the archive")
-        found[path] = entry
-    check_totals(len(found), sum(entry.file_size for entry in listed))
+        entries[path] = entry
+    check_totals(len(entries), sum(entry.file_size for entry in listed))
     check_entries(listed)
-    return found
+    return entries
 
 
 def _path(entry: zipfile.ZipInfo) -> str:

@@ -136,11 +136,11 @@ def _serve(answer: Answer, limits: JobLimits, parent: socket.socket) -> None:
             return
         signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
         try:
-            found = answer(request)
+            result = answer(request)
         except MemoryError:
             os._exit(_OUT_OF_MEMORY)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        channel.send((_RETIRE if _peak_bytes() > retire_at else _KEEP) + found)
+        channel.send((_RETIRE if _peak_bytes() > retire_at else _KEEP) + result)
 
 
 def _peak_bytes() -> int:

@@ -34,8 +34,8 @@ class Method:
 
 def describe_methods(services: Iterable[ServiceDescriptor]) -> dict[str, Method]:
     """All methods of the services, by path."""
-    found = (_method(method) for service in services for method in service.methods)
-    return {method.path: method for method in found}
+    methods = (_method(method) for service in services for method in service.methods)
+    return {method.path: method for method in methods}
 
 
 def _method(descriptor: MethodDescriptor) -> Method:
@@ -65,12 +65,12 @@ def _extension(descriptor: Any, extension: Any) -> Any:
 @cache
 def field_defaults(descriptor: Descriptor) -> tuple[tuple[FieldDescriptor, Any], ...]:
     """The fields of a request message that have a default value in the proto, with that value."""
-    found = []
+    defaults = []
     for field in descriptor.fields:
         text = _extension(field, options_pb2.contract).default_value
         if text:
-            found.append((field, _value(field, text)))
-    return tuple(found)
+            defaults.append((field, _value(field, text)))
+    return tuple(defaults)
 
 
 def apply_defaults(request: Message) -> None:

@@ -142,10 +142,10 @@ class Mongo:
 
     def collection(self, name: str) -> Collection:
         """The driver's own collection. For `aggregate` and `watch`, which differ, use the methods of this class."""
-        found = self._collections.get(name)
-        if found is None:
-            found = self._collections[name] = self.database[name]
-        return found
+        collection = self._collections.get(name)
+        if collection is None:
+            collection = self._collections[name] = self.database[name]
+        return collection
 
     async def aggregate(
         self, collection: str, pipeline: Sequence[Mapping[str, Any]], *, session: Session = None, **options: Any
@@ -154,8 +154,8 @@ class Mongo:
         cursor = self.collection(collection).aggregate(list(pipeline), session=session, **options)
         if not self._motor:
             cursor = await cursor
-        found: list[Document] = await cursor.to_list(None)
-        return found
+        documents: list[Document] = await cursor.to_list(None)
+        return documents
 
     @asynccontextmanager
     async def watch(

@@ -173,8 +173,8 @@ class ObjectStore:
 
     async def _get_stream(self, key: str, part: FilePart | None) -> AsyncGenerator[bytes, None]:
         options: Any = None if part is None or not part.is_range else {"range": (part.start, part.end)}
-        found = await _obstore().get_async(self._store, key, options=options)
-        async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
+        response = await _obstore().get_async(self._store, key, options=options)
+        async for chunk in response.stream(min_chunk_size=CHUNK_BYTES):
             yield bytes(chunk)
 
     async def delete_all(self, prefix: str) -> int:
@@ -182,7 +182,7 @@ class ObjectStore:
         deleted = 0
         with _domain_errors(prefix):
             async for listed in _obstore().list(self._store, prefix, chunk_size=DELETE_CHUNK):
-                await asyncio.gather(*(self.delete(found["path"]) for found in listed))
+                await asyncio.gather(*(self.delete(entry["path"]) for entry in listed))
                 deleted += len(listed)
         return deleted
 

@@ -131,9 +131,9 @@ class OutboxRelay:
         waiting = {"pending": True, "time": {"$gt": _BEGINNING}}  # without a time the partial index is not used
         counted: Document = {"_id": None, "rows": {"$sum": 1}, "oldest": {"$first": "$time"}}
         first: list[Document] = [{"$match": waiting}, {"$sort": {"time": 1}}, {"$limit": MAX_COUNTED}]
-        found = await self._mongo.aggregate(OUTBOX, [*first, {"$group": counted}])
-        age = (self._clock.now() - found[0]["oldest"]).total_seconds() if found else float("-inf")
-        _pending.set(found[0]["rows"] if found else 0)
+        totals = await self._mongo.aggregate(OUTBOX, [*first, {"$group": counted}])
+        age = (self._clock.now() - totals[0]["oldest"]).total_seconds() if totals else float("-inf")
+        _pending.set(totals[0]["rows"] if totals else 0)
         _oldest.set(max(0.0, age))
         return age
 

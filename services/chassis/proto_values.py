@@ -185,11 +185,11 @@ def page_fields(request: PageRequest, total: int) -> dict[str, Any]:
 
 def take_page(messages: Iterable[M], most: int = PAGE_BYTES) -> list[M]:
     """The first messages, up to `most` bytes, but at least one if there are any."""
-    found: list[M] = []
+    page: list[M] = []
     size = 0
     for message in messages:
         size += message.ByteSize()
-        if found and size > most:
+        if page and size > most:
             break
-        found.append(message)
-    return found
+        page.append(message)
+    return page

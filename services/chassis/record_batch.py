@@ -43,12 +43,12 @@ class RecordBatch:
         indexes: dict[Event, list[int]] = {}
         for index, event in self.events.items():
             indexes.setdefault(event, []).append(index)
-        found: dict[int, InvalidMessage] = {}
+        refused: dict[int, InvalidMessage] = {}
         for error in errors:
             if error.event is None or error.event not in indexes:
                 raise ValueError(f"the handler refused an event that is not in its batch: {error.event!r:.300}")
-            found.update(dict.fromkeys(indexes[error.event], error))
-        self.refused |= found
+            refused.update(dict.fromkeys(indexes[error.event], error))
+        self.refused |= refused
         self.events = {index: event for index, event in self.events.items() if index not in self.refused}
 
     def refuse_one(self, index: int, error: Exception) -> None:

@@ -100,8 +100,8 @@ async def republish(
 async def _count(mongo: Mongo, query: Document) -> int:
     """The number of events."""
     size = {"$group": {"_id": None, "events": {"$sum": {"$size": {"$ifNull": ["$events", [1]]}}}}}
-    found = await mongo.aggregate(OUTBOX, [{"$match": query}, size])
-    return found[0]["events"] if found else 0
+    totals = await mongo.aggregate(OUTBOX, [{"$match": query}, size])
+    return totals[0]["events"] if totals else 0
 
 
 async def _batches(cursor: Any) -> AsyncIterator[list[Event]]:

@@ -45,20 +45,20 @@ def parse_callers(text: str) -> Callers:
     Raises:
         ValueError: it is malformed.
     """
-    found: dict[str, Grant] = {}
+    callers: dict[str, Grant] = {}
     for entry in re.split(r"[,\s]+", text.strip(", \t\n"), flags=re.ASCII) if text.strip() else ():
         match = _CALLER.fullmatch(entry)
         if match is None:
             name = entry.partition("=")[0][:40]
             raise ValueError(f'the entry "{name}" is not NAME=SHA256, with the hexadecimal SHA-256 of its token')
         grant = _parse_restrictions(match["name"], match["restrictions"])
-        other = found.get(match["digest"], replace(grant, names=frozenset()))
+        other = callers.get(match["digest"], replace(grant, names=frozenset()))
         if replace(other, names=grant.names) != grant:
             raise ValueError(
                 f'a token of "{match["name"]}" is listed twice with different restrictions: make two tokens'
             )
-        found[match["digest"]] = replace(grant, names=grant.names | other.names)
-    return found
+        callers[match["digest"]] = replace(grant, names=grant.names | other.names)
+    return callers
 
 
 def _parse_restrictions(name: str, text: str) -> Grant:

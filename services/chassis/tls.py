@@ -32,8 +32,8 @@ class TlsFiles:
         Raises:
             OSError: it cannot be read.
         """
-        found = (path.stat() for path in (self.certificate, self.key, self.authorities) if path is not None)
-        return tuple((each.st_mtime_ns, each.st_ino) for each in found)
+        stats = (path.stat() for path in (self.certificate, self.key, self.authorities) if path is not None)
+        return tuple((each.st_mtime_ns, each.st_ino) for each in stats)
 
 
 NO_FILES = TlsFiles()

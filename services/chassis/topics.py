@@ -47,8 +47,8 @@ async def ensure_topics(kafka: Kafka, topics: Mapping[str, int], *, timeout: flo
 async def list_partitions(kafka: Kafka, topics: Collection[str] | None = None) -> set[TopicPartition]:
     """The partitions of these topics, or of all; a consumer's own metadata covers only topics that it subscribed to."""
     async with _admin_client(kafka) as admin:
-        found = await admin.describe_topics(None if topics is None else list(topics))
-    return {TopicPartition(t["topic"], p["partition"]) for t in found for p in t["partitions"]}
+        descriptions = await admin.describe_topics(None if topics is None else list(topics))
+    return {TopicPartition(t["topic"], p["partition"]) for t in descriptions for p in t["partitions"]}
 
 
 async def committed_offsets(
@@ -58,9 +58,9 @@ async def committed_offsets(
     if not partitions:
         return {}
     async with _admin_client(kafka) as admin:
-        found = await _patiently(admin.list_consumer_group_offsets, group, partitions=list(partitions))
+        offsets = await _patiently(admin.list_consumer_group_offsets, group, partitions=list(partitions))
         topics = await read_topic_ids(connections(admin), {place.topic for place in partitions})
-        current = current_offsets(found, topics)
+        current = current_offsets(offsets, topics)
     return {partition: max(0, current.get(partition, 0)) for partition in partitions}
 
 

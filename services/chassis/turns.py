@@ -65,14 +65,14 @@ async def in_turns(items: Iterable[T], seconds: float = TURN_SECONDS) -> AsyncIt
 
 async def list_in_turns(items: Iterable[T], seconds: float = TURN_SECONDS) -> list[T]:
     """The items, where making them is what takes long; for a fraction of what `in_turns` costs."""
-    found: list[T] = []
+    collected: list[T] = []
     began = monotonic()
     for item in items:
-        found.append(item)
+        collected.append(item)
         if (worked := monotonic() - began) >= seconds:
             await pause(worked)
             began = monotonic()
-    return found
+    return collected
 
 
 async def sorted_in_turns(items: Iterable[T], key: Callable[[T], Any], at_once: int = SORTED_AT_ONCE) -> list[T]:

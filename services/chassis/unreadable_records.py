@@ -37,15 +37,15 @@ async def skip_unreadable(
     """
     for partition, position in positions.items():
         consumer.seek(partition, position)
-    found = {}
+    skipped = {}
     for partition, position in positions.items():
         if partition not in consumer.assignment():
             continue  # a rebalance may reassign it at any time
         records = await _fetch(consumer, partition, position)
         if records and isinstance(records[-1], UnreadableRecords) and partition in consumer.assignment():
-            found[partition] = records
+            skipped[partition] = records
             consumer.seek(partition, records[-1].offset + 1)
-    return found
+    return skipped
 
 
 async def _fetch(consumer: AIOKafkaConsumer, partition: TopicPartition, position: int) -> list[ConsumerRecord]:

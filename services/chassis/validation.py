@@ -31,7 +31,7 @@ def validate_and_default(request: Message) -> None:
 
 def find_violations(request: Message) -> list[Violation]:
     """The violations of the message's rules, none when it is valid."""
-    return [_violation(found.proto) for found in _validator().collect_violations(request)]
+    return [_violation(violation.proto) for violation in _validator().collect_violations(request)]
 
 
 @cache

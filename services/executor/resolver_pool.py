@@ -38,16 +38,16 @@ class ResolverPool:
         """
         org_id = current().org_id
         try:
-            found = await self._children.call(org_id, b"%b\0%b" % (org_id.encode(), request.SerializeToString()))
+            response = await self._children.call(org_id, b"%b\0%b" % (org_id.encode(), request.SerializeToString()))
         except JobFailed as failure:
             message = f"reading it failed: {failure}; send the page source of one screen"
             raise InvalidArgument(
                 f"source: {message}", violations=[Violation("source", message, "source.work")]
             ) from None
-        if found[:1] == REFUSED:
-            message, violations = json.loads(found[1:])
+        if response[:1] == REFUSED:
+            message, violations = json.loads(response[1:])
             raise InvalidArgument(message, violations=[Violation(*each) for each in violations])
-        return pb.ResolveStepResponse.FromString(found[1:])
+        return pb.ResolveStepResponse.FromString(response[1:])
 
     async def warm(self) -> None:
         """Start a child before the first request needs it."""

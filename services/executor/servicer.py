@@ -269,8 +269,8 @@ class RunLimitsServicer(limits_pb2_grpc.RunLimitsServicer):
     async def ListRunLimits(
         self, request: limits_pb2.ListRunLimitsRequest, context: Any
     ) -> limits_pb2.ListRunLimitsResponse:
-        found = await self._usecases.in_use()
-        limits = [types_pb2.Limit(name=each.name, limit=each.limit, used=each.used) for each in found]
+        in_use = await self._usecases.in_use()
+        limits = [types_pb2.Limit(name=each.name, limit=each.limit, used=each.used) for each in in_use]
         return limits_pb2.ListRunLimitsResponse(limits=limits)
 
 

@@ -67,9 +67,9 @@ def compile_encoder(message: Descriptor, repeated: Callable[[Encode, Descriptor]
     def encode(value: Message) -> dict[str, Any]:
         out = template.copy()
         for descriptor, content in value.ListFields():
-            found = find(descriptor)
-            if found is not None:
-                name, convert = found
+            value_encoder = find(descriptor)
+            if value_encoder is not None:
+                name, convert = value_encoder
                 out[name] = content if convert is None else convert(content)
         return out
 

@@ -21,7 +21,7 @@ async def comparison_message(comparison: Comparison) -> reports_pb2.BuildCompari
         passing=comparison.passing,
         total=comparison.total,
     )
-    for tests, found in (
+    for tests, compared in (
         (message.newly_failing, comparison.newly_failing),
         (message.never_passed, comparison.never_passed),
         (message.not_run_before, comparison.not_run_before),
@@ -30,7 +30,7 @@ async def comparison_message(comparison: Comparison) -> reports_pb2.BuildCompari
         (message.flaky, comparison.flaky),
         (message.not_run, comparison.not_run),
     ):
-        async for test in in_turns(found):
+        async for test in in_turns(compared):
             tests.append(_compared_test(test))
     return message
 

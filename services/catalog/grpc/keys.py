@@ -85,9 +85,9 @@ def verified_message(key: ApiKey, limits: OrganisationLimits) -> api_keys_pb2.Ve
     )
 
 
-def scope_numbers(found: Iterable[Scope]) -> list[Any]:
+def scope_numbers(granted: Iterable[Scope]) -> list[Any]:
     """The numbers of the scopes."""
-    return [_NUMBERS[scope] for scope in found]
+    return [_NUMBERS[scope] for scope in granted]
 
 
 def scopes(numbers: Iterable[int]) -> list[Scope]:

@@ -36,10 +36,10 @@ class SecretsServicer(secrets_pb2_grpc.SecretsServicer):
     async def GetSecretValues(
         self, request: secrets_pb2.GetSecretValuesRequest, context: Any
     ) -> secrets_pb2.GetSecretValuesResponse:
-        found = await self._usecases.values(request.names)
+        values = await self._usecases.values(request.names)
         make = secrets_pb2.GetSecretValuesResponse.SecretValue
         return secrets_pb2.GetSecretValuesResponse(
-            secrets=[make(name=name, value=value) for name, value in found.items()]
+            secrets=[make(name=name, value=value) for name, value in values.items()]
         )
 
 

@@ -104,8 +104,8 @@ class ArtifactSweeper:
         unused = {"uses": 0, "touched_at": {"$lt": before}}
         # From here on no upload can reuse the file, so that none refers to one that is being deleted.
         claimed = {"$set": {"state": DELETING, "touched_at": self._clock.now()}}
-        found: Document | None = await self._artifacts.find_one_and_update(unused, claimed)
-        return (found["org_id"], found["sha256"]) if found else None
+        artifact: Document | None = await self._artifacts.find_one_and_update(unused, claimed)
+        return (artifact["org_id"], artifact["sha256"]) if artifact else None
 
     async def forget(self, org_id: str, sha256: str) -> None:
         """Record that the claimed artifact has been removed."""

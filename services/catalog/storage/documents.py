@@ -125,8 +125,8 @@ class MongoLiveEntities(Generic[E]):
         self._from_document = from_document
 
     async def get(self, id: str) -> E | None:
-        found = await self._find({"_id": id})
-        return found[0] if found else None
+        entities = await self._find({"_id": id})
+        return entities[0] if entities else None
 
     async def many(self, ids: Collection[str]) -> Sequence[E]:
         return await self._find(id_condition(ids)) if ids else ()

@@ -51,8 +51,8 @@ class MongoFacts:
 
         async def read(session: Session) -> list[Document]:
             cursor = self._mongo.collection(name).find({"_id": {"$gt": after}}, session=session)
-            found: list[Document] = await cursor.sort("_id", 1).limit(limit).batch_size(limit).to_list(None)
-            return found
+            documents: list[Document] = await cursor.sort("_id", 1).limit(limit).batch_size(limit).to_list(None)
+            return documents
 
         documents = await self._mongo.transaction(read)
         facts = [(f"{name}:{document['_id']}", from_document(document)) for document in documents]

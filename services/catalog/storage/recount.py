@@ -61,8 +61,8 @@ async def recount(mongo: Mongo) -> Counts:
 
     async def read(session: Session) -> Counts:
         counted = asdict(await MongoCounters(OrgCollection(mongo, COUNTERS, session)).get())
-        found = await _count(mongo, session)
-        return Counts(**{name: found.get(name, 0) - number for name, number in counted.items()})
+        counts = await _count(mongo, session)
+        return Counts(**{name: counts.get(name, 0) - number for name, number in counted.items()})
 
     missing = await mongo.snapshot(read)
     await MongoCounters(OrgCollection(mongo, COUNTERS)).add(missing)
@@ -75,8 +75,8 @@ async def _count(mongo: Mongo, session: Session) -> Mapping[str, int]:
 
     async def size(name: str, of: Any) -> int:
         total = {"$group": {"_id": None, "bytes": {"$sum": of}}}
-        found = await OrgCollection(mongo, name, session).aggregate([total])
-        return int(found[0]["bytes"]) if found else 0
+        sums = await OrgCollection(mongo, name, session).aggregate([total])
+        return int(sums[0]["bytes"]) if sums else 0
 
     return {
         "ios": await live(APPS, {"platform": Platform.IOS.value}),

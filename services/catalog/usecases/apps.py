@@ -82,8 +82,8 @@ class AppUseCases:
 
     async def many(self, app_ids: Sequence[str]) -> Sequence[App]:
         """Those of the apps that exist, in the order asked for."""
-        found = {app.id: app for app in await self._store.apps.many(frozenset(app_ids))}
-        return [found[app_id] for app_id in app_ids if app_id in found]
+        apps = {app.id: app for app in await self._store.apps.many(frozenset(app_ids))}
+        return [apps[app_id] for app_id in app_ids if app_id in apps]
 
     @reports_violations
     async def update(self, app_id: str, changes: AppChanges, expected: Collection[int] = ()) -> App:

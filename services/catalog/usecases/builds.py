@@ -68,8 +68,8 @@ class BuildUseCases:
 
     async def many(self, build_ids: Sequence[str]) -> Sequence[Build]:
         """Those of the builds that exist, in the order asked for."""
-        found = {build.id: build for build in await self._store.builds.many(frozenset(build_ids))}
-        return [found[build_id] for build_id in build_ids if build_id in found]
+        builds = {build.id: build for build in await self._store.builds.many(frozenset(build_ids))}
+        return [builds[build_id] for build_id in build_ids if build_id in builds]
 
     @reports_violations
     async def update(self, build_id: str, changes: BuildChanges, expected: Collection[int] = ()) -> Build:

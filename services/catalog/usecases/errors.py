@@ -43,11 +43,11 @@ def require_revision(entity: R | None, name: str, expected: Collection[int]) -> 
         NotFound: as in `require`.
         Aborted: unless its revision is one of those expected, none: any.
     """
-    found = require(entity, name)
-    if expected and found.revision not in expected:
+    current_entity = require(entity, name)
+    if expected and current_entity.revision not in expected:
         message = f"The {name.lower()} has been changed: read it again, and send the change with its new ETag"
-        raise Aborted(message, reason=REVISION_MISMATCH, metadata={"revision": str(found.revision)})
-    return found
+        raise Aborted(message, reason=REVISION_MISMATCH, metadata={"revision": str(current_entity.revision)})
+    return current_entity
 
 
 def reports_violations(behaviour: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:

@@ -92,8 +92,8 @@ class ResolutionUseCases:
         Raises:
             InvalidArgument: all tests together are larger (TOO_LARGE).
         """
-        found = await self._store.workflows.many({start.workflow_id for start in starts})
-        workflows = {workflow.id: workflow for workflow in found}
+        stored = await self._store.workflows.many({start.workflow_id for start in starts})
+        workflows = {workflow.id: workflow for workflow in stored}
         known = [start for start in starts if start.workflow_id in workflows]
         selection, candidates = await self._gathered(workflows, known, most_bytes)
 
@@ -123,8 +123,8 @@ class ResolutionUseCases:
         """
         positions = _positions(wanted)
         chosen = in_shard(list(positions), shard)
-        found = {test.id: test for test in await self._store.tests.with_deleted(chosen, most_bytes=most_bytes)}
-        tests = await self._at_versions(wanted, positions, chosen, found, most_bytes)
+        stored = {test.id: test for test in await self._store.tests.with_deleted(chosen, most_bytes=most_bytes)}
+        tests = await self._at_versions(wanted, positions, chosen, stored, most_bytes)
         attachments = await self._store.attachments.of_tests(chosen)
         request = BuildRequest(requested, override)
         return _planned(None, tests, await self._candidates(attachments, [request]), request, shard)
@@ -134,21 +134,21 @@ class ResolutionUseCases:
         wanted: Sequence[TestSelection],
         positions: Mapping[str, int],
         chosen: Sequence[str],
-        found: Mapping[str, Test],
+        stored: Mapping[str, Test],
         most_bytes: int,
     ) -> list[Test]:
         """The chosen tests in their order, with the steps of the versions that are wanted."""
-        unknown = [test_id for test_id in chosen if test_id not in found or found[test_id].deleted_at is not None]
+        unknown = [test_id for test_id in chosen if test_id not in stored or stored[test_id].deleted_at is not None]
         if unknown:
             fields = [f"tests[{positions[test_id]}].test_id" for test_id in unknown]
             raise invalid_argument([InvalidValue(field, "Test not found", "not_found") for field in fields])
         numbers = {test_id: wanted[positions[test_id]].version_number for test_id in chosen}
-        earlier = {i: n for i, n in numbers.items() if n is not None and n != found[i].version_number}
+        earlier = {i: n for i, n in numbers.items() if n is not None and n != stored[i].version_number}
         versions = {v.test_id: v for v in await self._store.tests.of_versions(earlier, most_bytes=most_bytes)}
         if missing := [test_id for test_id in earlier if test_id not in versions]:
             fields = [f"tests[{positions[test_id]}].version_number" for test_id in missing]
             raise invalid_argument([InvalidValue(field, "No such version", "not_found") for field in fields])
-        return [wanted[positions[i]].of(found[i], versions.get(i)) for i in chosen]
+        return [wanted[positions[i]].of(stored[i], versions.get(i)) for i in chosen]
 
     @reports_violations
     async def of_test(self, test_id: str, requested: BuildConfig, *, override: bool) -> Resolved:

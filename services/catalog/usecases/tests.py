@@ -138,8 +138,8 @@ class TestUseCases:
 
     async def many(self, test_ids: Sequence[str]) -> Sequence[AttachedTest]:
         """Those of the tests that exist, in the order asked for."""
-        found = {test.id: test for test in await self._store.tests.many(frozenset(test_ids))}
-        return await self._with_attachments([found[test_id] for test_id in test_ids if test_id in found])
+        tests = {test.id: test for test in await self._store.tests.many(frozenset(test_ids))}
+        return await self._with_attachments([tests[test_id] for test_id in test_ids if test_id in tests])
 
     async def versions(self, test_id: str, page: Page, *, with_steps: bool = False) -> ListPage[TestVersion]:
         """A page of the versions of the test's steps, newest first.

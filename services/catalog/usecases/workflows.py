@@ -174,12 +174,12 @@ def _validate_changes(changes: WorkflowChanges) -> dict[str, Any]:
 
 def _checked_envs(values: Mapping[str, Any], before: Workflow) -> dict[str, Any]:
     """The changed fields that have variables."""
-    found: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     if "env" in values:
-        found["env"] = validate_environment(values["env"], "env", before.env)
+        checked["env"] = validate_environment(values["env"], "env", before.env)
     if "run_config" in values:
-        found["run_config"] = _with_checked_env(values["run_config"], before.run_config)
-    return found
+        checked["run_config"] = _with_checked_env(values["run_config"], before.run_config)
+    return checked
 
 
 def _with_checked_env(config: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

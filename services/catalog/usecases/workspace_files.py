@@ -56,9 +56,9 @@ class WorkspaceFileStore:
 
     async def _new_files(self, workspace: str, flows: Sequence[WorkspaceFlow]) -> Sequence[MediaFile]:
         """One file for each content that the tests of the workspace do not use yet."""
-        found = {file.sha256: file for flow in flows for file in flow.files}
-        stored = await self._store.tests.stored_files(workspace, found) if found else ()
-        return [file for digest, file in found.items() if digest not in stored]
+        files = {file.sha256: file for flow in flows for file in flow.files}
+        stored = await self._store.tests.stored_files(workspace, files) if files else ()
+        return [file for digest, file in files.items() if digest not in stored]
 
     async def _store_file(self, archive: Path, file: MediaFile) -> None:
         if await self._store.artifacts.expect(file.sha256, file.size):

@@ -57,16 +57,16 @@ class DlqLimitState:
         to do. Counts nothing.
         """
         copies: dict[TopicPartition, _Partition] = {}
-        found: dict[TopicPartition, str] = {}
+        explanations: dict[TopicPartition, str] = {}
         for record, error in outcomes:
             name = partition_of(record)
-            if name in found:
+            if name in explanations:
                 continue
             if (partition := copies.get(name)) is None:
                 partition = copies[name] = deepcopy(self._partitions[name])
             if self._count(partition, record, error):
-                found[name] = self._explain(name, partition)
-        return found
+                explanations[name] = self._explain(name, partition)
+        return explanations
 
     def _count(self, partition: _Partition, record: ConsumerRecord, error: InvalidMessage | None) -> bool:
         """Whether the limit is exceeded with this message."""

@@ -113,14 +113,14 @@ def suitable_pools(pools: Sequence[Pool], platform: str, build: Build) -> list[P
 
 def _keeping_apps(pools: Sequence[Pool]) -> list[Pool]:
     """The pools on which a test may use an app that is already installed. Raise DeviceFailure if there are none."""
-    found = [pool for pool in pools if pool.hub is None or pool.organisation is not None]
-    if not found:
+    keeping = [pool for pool in pools if pool.hub is None or pool.organisation is not None]
+    if not keeping:
         raise DeviceFailure(
             Category.CONFIG_INVALID,
             "skip_app_install needs devices that only your organisation uses, because others are cleaned after a run: "
             "leave it out, or ask the operator to dedicate a device pool to your organisation",
         )
-    return found
+    return keeping
 
 
 def _allowing(browsers: Sequence[Pool], page: str) -> list[Pool]:

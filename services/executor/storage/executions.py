@@ -107,8 +107,8 @@ class MongoExecutions:
     async def waiting_runs(self) -> int:
         waiting = {"$sum": "$counts.queued"}
         unfinished = {"$match": {"status": {"$in": OPEN_STATUSES}}}
-        found = await self._executions.aggregate([unfinished, {"$group": {"_id": None, "waiting": waiting}}])
-        return found[0]["waiting"] if found else 0
+        sums = await self._executions.aggregate([unfinished, {"$group": {"_id": None, "waiting": waiting}}])
+        return sums[0]["waiting"] if sums else 0
 
     async def started_runs(self, today: date) -> StartedRuns:
         return await self._run_counts.of(current().org_id, today)
@@ -224,8 +224,8 @@ class MongoWaitingRuns:
     async def counts(self) -> Mapping[tuple[Platform, int], int]:
         queues = _own_queues()
         by_queue = {"$group": {"_id": "$queue", "runs": {"$sum": 1}}}
-        found = await self._mongo.aggregate(RUNS, [{"$match": _in(queues)}, by_queue])
-        return {queues[document["_id"]]: document["runs"] for document in found}
+        rows = await self._mongo.aggregate(RUNS, [{"$match": _in(queues)}, by_queue])
+        return {queues[document["_id"]]: document["runs"] for document in rows}
 
     async def page(self, page: PageRequest) -> Sequence[Run]:
         waiting = self._mongo.collection(RUNS).find(_in(_own_queues())).sort(list(IN_ORDER.items()))

@@ -40,8 +40,8 @@ class MongoFacts:
 
     async def _page(self, session: Session, collection: str, after: str, limit: int) -> list[Document]:
         cursor = self._mongo.collection(collection).find({"_id": {"$gt": after}}, WITHOUT_ENV, session=session)
-        found: list[Document] = await cursor.sort("_id", 1).limit(limit).batch_size(limit).to_list(None)
-        return found
+        documents: list[Document] = await cursor.sort("_id", 1).limit(limit).batch_size(limit).to_list(None)
+        return documents
 
     async def _total(self, collection: str) -> int:
         return int(await self._mongo.collection(collection).estimated_document_count())

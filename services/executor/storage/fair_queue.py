@@ -122,8 +122,8 @@ class FairQueue:
         counts = Counter(head.name for head in chosen)
         self._use_up(platform, {head.queue.org_id for head in chosen})
         needed = [head for head in heads if counts[head.name]]
-        found = await asyncio.gather(*(self._first_runs(head, counts[head.name]) for head in needed))
-        left = {head.name: iter(keys) for head, keys in zip(needed, found, strict=True)}
+        first_runs = await asyncio.gather(*(self._first_runs(head, counts[head.name]) for head in needed))
+        left = {head.name: iter(keys) for head, keys in zip(needed, first_runs, strict=True)}
         return [key for head in chosen if (key := next(left[head.name], None)) is not None]
 
     def record_claim(self, org_id: str) -> None:
@@ -153,8 +153,8 @@ class FairQueue:
             {"$group": {"_id": "$queue", "claimable_at": {"$first": "$claimable_at"}}},
             {"$group": {"_id": None, "claimable_at": {"$min": "$claimable_at"}}},
         ]
-        found = await self._mongo.aggregate(RUNS, pipeline)
-        return found[0]["claimable_at"] if found else None
+        rows = await self._mongo.aggregate(RUNS, pipeline)
+        return rows[0]["claimable_at"] if rows else None
 
     async def _queue_heads(self, platform: Platform) -> list[_QueueHead]:
         """The first run of each queue; cached briefly when there are many, because then there is enough to choose."""

@@ -33,8 +33,8 @@ class LeasedRuns:
     async def count(self) -> Counter[tuple[str, str]]:
         """How many runs are leased now, by organisation and platform."""
         by_org = {"_id": {"org_id": "$org_id", "platform": "$leased_platform"}, "runs": {"$sum": 1}}
-        found = await self._mongo.aggregate(RUNS, [{"$match": IS_LEASED}, {"$group": by_org}])
-        counts = Counter({(d["_id"]["org_id"], d["_id"]["platform"]): d["runs"] for d in found})
+        rows = await self._mongo.aggregate(RUNS, [{"$match": IS_LEASED}, {"$group": by_org}])
+        counts = Counter({(d["_id"]["org_id"], d["_id"]["platform"]): d["runs"] for d in rows})
         self._recent = Counter()
         for (org_id, _), runs in counts.items():
             self._recent[org_id] += runs

@@ -45,8 +45,8 @@ class MongoRetainedRuns:
 
     async def ended_before(self, moment: datetime, limit: int) -> list[str]:
         query = {ARTIFACTS_KEPT_SINCE: {"$lt": moment}}
-        found = self._runs.find(query, {"_id": 1}).sort(ARTIFACTS_KEPT_SINCE, 1).limit(limit)
-        return [document["_id"] for document in await found.to_list(None)]
+        runs = self._runs.find(query, {"_id": 1}).sort(ARTIFACTS_KEPT_SINCE, 1).limit(limit)
+        return [document["_id"] for document in await runs.to_list(None)]
 
     async def expire(self, run_ids: Sequence[str]) -> None:
         gone = {"attempts.$[].artifacts.$[].gone": ArtifactGone.EXPIRED.value}
@@ -119,22 +119,22 @@ class MongoRetainedRuns:
             await self._evidence.bulk_write(changes, session=session)
 
     async def organisations(self) -> Sequence[str]:
-        found: list[str] = await self._evidence.distinct("org_id", {"org_id": {"$gt": ""}})
-        return found
+        org_ids: list[str] = await self._evidence.distinct("org_id", {"org_id": {"$gt": ""}})
+        return org_ids
 
     async def used_bytes(self, org_id: str) -> int:
         total = {"$group": {"_id": None, "bytes": {"$sum": "$bytes"}}}
-        found = await self._mongo.aggregate(EVIDENCE, [{"$match": _days_of(org_id)}, total])
-        return int(found[0]["bytes"]) if found else 0
+        sums = await self._mongo.aggregate(EVIDENCE, [{"$match": _days_of(org_id)}, total])
+        return int(sums[0]["bytes"]) if sums else 0
 
     async def oldest(self, org_id: str, excess: int, limit: int) -> list[str]:
         counted = {"org_id": org_id, ARTIFACTS_KEPT_SINCE: {"$lte": await self._counted_until()}}
         in_order: list[Document] = [{"$match": counted}, {"$sort": {ARTIFACTS_KEPT_SINCE: 1}}, {"$limit": limit}]
-        found = await self._mongo.aggregate(
+        rows = await self._mongo.aggregate(
             RUNS, [*in_order, {"$project": {"bytes": _BYTES}}], hint=EVIDENCE_OF_ORGANISATION
         )
         chosen: list[str] = []
-        for document in found:
+        for document in rows:
             if excess <= 0:
                 break
             chosen.append(document["_id"])

@@ -151,8 +151,8 @@ class MongoRuns:
 
     async def due(self, limit: int) -> list[RunKey]:
         wanted = {"due_at": {"$exists": True}, "$expr": {"$lte": ["$due_at", "$$NOW"]}}
-        found = self._runs.find(wanted, {"execution_id": 1}).sort("due_at", 1).limit(limit)
-        return [_key(document) for document in await found.to_list(None)]
+        runs = self._runs.find(wanted, {"execution_id": 1}).sort("due_at", 1).limit(limit)
+        return [_key(document) for document in await runs.to_list(None)]
 
     async def backlog(self) -> Backlog:
         now = await self._transactions.now()

@@ -34,13 +34,13 @@ class MongoStepCache:
         """How many sentences an organisation has, with those added since, and when they are counted again."""
 
     async def load(self, key: str) -> CachedSentence | None:
-        found = await self._sentences.find_one({"_id": key})
-        if found is None:
+        entry = await self._sentences.find_one({"_id": key})
+        if entry is None:
             return None
-        if self._is_old(found["expires_at"]):
+        if self._is_old(entry["expires_at"]):
             await self._sentences.update_one({"_id": key}, [{"$set": self._expiry}])
-        entries = tuple(from_document(CacheEntry, document) for document in found.get("entries", ()))
-        return CachedSentence(entries, tuple(found.get("plan", ())))
+        entries = tuple(from_document(CacheEntry, document) for document in entry.get("entries", ()))
+        return CachedSentence(entries, tuple(entry.get("plan", ())))
 
     async def add(self, key: str, org_id: str, entry: CacheEntry) -> None:
         document = {"$literal": to_document(entry)}

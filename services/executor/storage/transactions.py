@@ -153,10 +153,10 @@ class ExecutionTransactions:
         """
 
         async def decide(session: Session) -> Change:
-            found = await self.mongo.collection(EXECUTIONS).find_one({"_id": execution_id}, session=session)
-            if found is None:
+            stored = await self.mongo.collection(EXECUTIONS).find_one({"_id": execution_id}, session=session)
+            if stored is None:
                 raise NotFound("Execution not found", reason="EXECUTION_NOT_FOUND")
-            execution = execution_of(found)
+            execution = execution_of(stored)
             if execution.status.terminal:
                 raise FailedPrecondition(f"The execution has ended: it is {execution.status}", reason="EXECUTION_ENDED")
             query = {"execution_id": execution_id, "status": {"$in": OPEN_STATUSES}}
@@ -213,13 +213,13 @@ class ExecutionTransactions:
         of_runs = {"from": EXECUTIONS, "localField": "execution_id", "foreignField": "_id", "as": "execution"}
         ids = {"_id": {"$in": [change.run_id for change in group]}}
         pipeline: list[Document] = [{"$match": ids}, {"$lookup": of_runs}, {"$set": {"now": "$$NOW"}}]
-        found = await self.mongo.aggregate(RUNS, pipeline, session=session)
-        executions = {document["execution_id"]: document["execution"][0] for document in found}
+        documents = await self.mongo.aggregate(RUNS, pipeline, session=session)
+        executions = {document["execution_id"]: document["execution"][0] for document in documents}
         return Snapshot(
             # Without documents every change is refused, so that this process's clock decides nothing.
-            now=found[0]["now"] if found else datetime.now(UTC),
+            now=documents[0]["now"] if documents else datetime.now(UTC),
             executions={id_: execution_of(document) for id_, document in executions.items()},
-            runs={document["_id"]: run_of(document) for document in found},
+            runs={document["_id"]: run_of(document) for document in documents},
         )
 
     async def _release_next(

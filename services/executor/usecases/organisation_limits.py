@@ -66,7 +66,7 @@ class LimitUseCases:
             self._evidence.used_bytes(org_id),
         )
         waiting, running, started = runs
-        found = (
+        uses = (
             ("queued_runs", limits.queued_runs, waiting),
             ("concurrent_runs", limits.concurrent_runs, running),
             ("runs_per_day", limits.runs_per_day, started.today),
@@ -76,7 +76,7 @@ class LimitUseCases:
             ("baseline_bytes", limits.baseline_bytes, pictures),
             ("evidence_bytes", limits.evidence_bytes, evidence),
         )
-        return [LimitInUse(name, limit, used) for name, limit, used in found if limit is not None]
+        return [LimitInUse(name, limit, used) for name, limit, used in uses if limit is not None]
 
     async def _runs(self, today: date) -> tuple[int, int, StartedRuns]:
         """Those that wait, those in progress, and those that were started."""

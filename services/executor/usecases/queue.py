@@ -80,12 +80,12 @@ class QueueUseCases:
         """Why runs wait, each with the number of runs ahead of it."""
         workers, now = await asyncio.gather(self._visible_workers(), self._executions.now())
         capacities = {platform: Capacity.of(workers, platform) for platform in Platform}
-        found = []
+        explained = []
         for run, ahead in places:
             platform = run.target.platform or Platform.ANDROID
             reason = wait_reason(run, ahead, capacities[platform], use, now)
-            found.append(WaitingRun(run, ahead, reason, sentence(reason, platform, capacities[platform], use)))
-        return found
+            explained.append(WaitingRun(run, ahead, reason, sentence(reason, platform, capacities[platform], use)))
+        return explained
 
     async def workers(self, page: PageRequest) -> WorkersPage:
         """A page of the workers with devices for the organisation."""

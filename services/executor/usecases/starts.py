@@ -135,8 +135,8 @@ class ExecutionStarter:
         if not earlier.status.terminal and not run_ids:
             message = f"The execution has not ended: it is {earlier.status}. Cancel it, or wait for its end"
             raise FailedPrecondition(message, reason="EXECUTION_NOT_ENDED")
-        found, _ = await self._executions.runs(execution_id, ALL_RUNS)
-        named = _named_runs(found, run_ids) if run_ids else found
+        former_runs, _ = await self._executions.runs(execution_id, ALL_RUNS)
+        named = _named_runs(former_runs, run_ids) if run_ids else former_runs
         runs = [run for run in named if not failed_only or run.success is not True]
         if not runs:
             raise FailedPrecondition("Nothing failed: every run of the execution passed", reason="NOTHING_FAILED")

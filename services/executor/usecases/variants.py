@@ -41,7 +41,7 @@ async def _remember(
     executions: Executions, tests: Collection[str], plans: Sequence[RunPlan], wanted: Sequence[Dimensions]
 ) -> Mapping[str, KnownVariants]:
     """What is known of these tests with the new variants. If other starts are faster, later ones remember them."""
-    found: dict[str, KnownVariants] = {}
+    remembered: dict[str, KnownVariants] = {}
     left = frozenset(tests)
     for _ in range(TRIES):
         loaded = await executions.known_variants(left)
@@ -50,11 +50,11 @@ async def _remember(
         for plan, each in zip(plans, wanted, strict=True):
             if each and plan.target.test_id in left:
                 after[plan.target.test_id] = add_variant(after[plan.target.test_id], each)[1]
-        found |= after
+        remembered |= after
         changed = {
             test_id: (before[test_id], after[test_id]) for test_id in left if after[test_id] is not before[test_id]
         }
         left = frozenset(await executions.remember_variants(changed)) if changed else frozenset()
         if not left:
             break
-    return found
+    return remembered

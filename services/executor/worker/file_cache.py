@@ -211,11 +211,11 @@ def _append(path: Path, chunk: bytes) -> None:
 def _scan(folder: Path) -> list[tuple[Path, int]]:
     """The files that an earlier process left, oldest first; removes its unfinished downloads."""
     folder.mkdir(parents=True, exist_ok=True)
-    found = []
+    files = []
     for path in folder.iterdir():
         if path.suffix == PARTIAL_SUFFIX:
             path.unlink(missing_ok=True)
         elif path.is_file():
             stat = path.stat()
-            found.append((stat.st_mtime, path, stat.st_size))
-    return [(path, size) for _, path, size in sorted(found)]
+            files.append((stat.st_mtime, path, stat.st_size))
+    return [(path, size) for _, path, size in sorted(files)]

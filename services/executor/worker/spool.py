@@ -96,8 +96,8 @@ class Spool:
             entries = list(os.scandir(self._folder))
         except FileNotFoundError:
             return []
-        found = (_read_entry(entry) for entry in entries if entry.name.endswith(_SUFFIX))
-        return sorted((item for item in found if item is not None), key=lambda item: item.since)
+        read_entries = (_read_entry(entry) for entry in entries if entry.name.endswith(_SUFFIX))
+        return sorted((item for item in read_entries if item is not None), key=lambda item: item.since)
 
     async def remove(self, item: SpooledArtifact) -> None:
         await asyncio.to_thread(item.path.unlink, missing_ok=True)

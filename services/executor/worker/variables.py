@@ -42,11 +42,11 @@ class VariableReader:
         """
         env = override(claim.execution.run_config.env, claim.plan.env)
         referred = secrets_of(env)
-        found = await self._read(claim, frozenset(referred.values())) if referred else {}
-        missing = sorted(name for name, secret in referred.items() if secret not in found)
+        secret_values = await self._read(claim, frozenset(referred.values())) if referred else {}
+        missing = sorted(name for name, secret in referred.items() if secret not in secret_values)
         if missing:
             raise DeviceFailure(Category.CONFIG_INVALID, _missing_message(missing[0], referred[missing[0]]))
-        secrets = {name: found[secret] for name, secret in referred.items()}
+        secrets = {name: secret_values[secret] for name, secret in referred.items()}
         texts = {name: text for name, value in env.items() if (text := text_of(value)) is not None}
         masked = frozenset(name for name, value in env.items() if is_secret(name, value))
         return Variables({**texts, **secrets}, masked)

@@ -182,9 +182,9 @@ _RENAMED = {
 def _read_rules(written: Any) -> Rules:
     kind = written.WhichOneof("type")
     known = {field.name: value for field, value in getattr(written, kind).ListFields()} if kind is not None else {}
-    found: dict[str, Any] = {_RENAMED[name]: value for name, value in known.items() if name in _RENAMED}
+    bounds: dict[str, Any] = {_RENAMED[name]: value for name, value in known.items() if name in _RENAMED}
     if "in" in known:
-        found["choices"] = tuple(known["in"])
+        bounds["choices"] = tuple(known["in"])
     if "items" in known:
-        found["items"] = _read_rules(known["items"])
-    return Rules(required=bool(written.required), **found)
+        bounds["items"] = _read_rules(known["items"])
+    return Rules(required=bool(written.required), **bounds)

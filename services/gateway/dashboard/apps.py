@@ -82,7 +82,7 @@ async def show_build(request: web.Request) -> Values:
     """
     query, named = request.query, base_branch_of(request)
     of_build = {"version_id": request.match_info["build_id"]}
-    found, workspace, builds, runs, gate, comparison = await asyncio.gather(
+    build, workspace, builds, runs, gate, comparison = await asyncio.gather(
         read(request, "GetBuild", **of_build),
         read(request, "GetAppWorkspace"),
         read(request, "ListBuilds", page_size=MAX_BASES),
@@ -90,13 +90,13 @@ async def show_build(request: web.Request) -> Values:
         read_part("gate", read(request, "GetBuildGate", **of_build, **named)),
         read_part("comparison", read(request, "CompareBuilds", **of_build, base=query.get("base") or None, **named)),
     )
-    if found["app_id"] != workspace["app"]["id"]:
+    if build["app_id"] != workspace["app"]["id"]:
         raise HttpError(404, "Build not found", "BUILD_NOT_FOUND")
-    health = next((each for each in workspace["build_health"] if each["build_id"] == found["id"]), None)
+    health = next((each for each in workspace["build_health"] if each["build_id"] == build["id"]), None)
     return {
         "app": workspace["app"],
-        "build": found,
-        "sha256": found["artifact_url"].rpartition("/")[2] if found["download_url"] else None,
+        "build": build,
+        "sha256": build["artifact_url"].rpartition("/")[2] if build["download_url"] else None,
         "health": health,
         "builds": builds,
         "runs": runs,

@@ -49,12 +49,12 @@ class Assets:
         Raises:
             KeyError: there is none.
         """
-        found, waiting = set[str](), list(scripts)
+        imported_scripts, waiting = set[str](), list(scripts)
         while waiting:
-            imported = self._imports[waiting.pop()] - found
-            found |= imported
+            imported = self._imports[waiting.pop()] - imported_scripts
+            imported_scripts |= imported
             waiting += imported
-        return [self.url(f"{name}.js") for name in sorted(found - set(scripts))]
+        return [self.url(f"{name}.js") for name in sorted(imported_scripts - set(scripts))]
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """A file, which browsers keep for ever; pages of another version get it while replicas are replaced."""

@@ -100,12 +100,12 @@ async def read_report(reading: Awaitable[T]) -> T | None:
 
 async def items_of(items: Iterable[bytes], test_ids: Collection[str]) -> Mapping[str, Json]:
     """By test, the items of a report (see `read_parts`) that are about these tests."""
-    found: dict[str, Json] = {}
+    items_by_test: dict[str, Json] = {}
     async for text in in_turns(items):
         item = orjson.loads(text)
         if item["test_id"] in test_ids:
-            found[item["test_id"]] = item
-    return found
+            items_by_test[item["test_id"]] = item
+    return items_by_test
 
 
 async def _read_reports(request: web.Request, app_id: str | None) -> tuple[Json, Json] | None:
@@ -154,11 +154,11 @@ async def _scores(request: web.Request, test: Mapping[str, Any]) -> Sequence[tup
     matrices = await asyncio.gather(
         *(read_report(read_parts(request, "GetTestMatrix", app_id=app["app_id"], page_size=2)) for app in apps)
     )
-    found = []
+    scores = []
     for app, matrix in zip(apps, matrices, strict=True):
         rows = await items_of(matrix["tests"] if matrix is not None else (), [test["id"]])
-        found += [(app, row) for row in rows.values()]
-    return found
+        scores += [(app, row) for row in rows.values()]
+    return scores
 
 
 def _screen(run: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -130,11 +130,11 @@ def _is_value(field: Field) -> bool:
 
 def _list_schema(items: CoreSchema, rules: Rules) -> CoreSchema:
     least = rules.min_length or (1 if rules.required else None)
-    found = core_schema.list_schema(items, min_length=least, max_length=rules.max_length, strict=True)
+    schema = core_schema.list_schema(items, min_length=least, max_length=rules.max_length, strict=True)
     if not rules.unique:
-        return found
+        return schema
     metadata = json_schema_updates(uniqueItems=True)
-    return core_schema.no_info_after_validator_function(_unique_items, found, metadata=metadata)
+    return core_schema.no_info_after_validator_function(_unique_items, schema, metadata=metadata)
 
 
 def _unique_items(items: list[Any]) -> list[Any]:

@@ -128,8 +128,10 @@ class RequestDecoder:
     def explain(self, violations: Iterable[Violation]) -> list[FieldError]:
         """The violations that a service found in the message, at their locations in the HTTP request."""
         return [
-            FieldError(self._locate(found.field), found.message, found.type.replace(".", "_") or "value_error")
-            for found in violations
+            FieldError(
+                self._locate(violation.field), violation.message, violation.type.replace(".", "_") or "value_error"
+            )
+            for violation in violations
         ]
 
     def _locate(self, path: str) -> Location:
@@ -149,15 +151,15 @@ class RequestDecoder:
 
         An empty header counts as absent, because CI systems export empty variables.
         """
-        found = {}
+        attribution = {}
         for name in headers:
             lower = name.lower()
             if lower in self._headers:
                 if text := headers[name]:
-                    found[lower] = text
+                    attribution[lower] = text
             elif lower.startswith(_ATTRIBUTION):
-                found[lower] = headers[name]
-        return found
+                attribution[lower] = headers[name]
+        return attribution
 
     def _message(self, values: dict[str, dict[str, Any]]) -> Any:
         content = values[self._content]
@@ -173,12 +175,12 @@ class RequestDecoder:
         if error.error_count() > MAX_COUNTED:
             message = f"Input should have at most {MAX_COUNTED} unknown or invalid fields"
             raise InvalidRequest([FieldError((self._content,), message, "too_long")])
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        unknown = [one["loc"] for one in found if one["type"] == _UNKNOWN]
+        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        unknown = [one["loc"] for one in errors if one["type"] == _UNKNOWN]
         choices = [] if strict else [loc for number, loc in enumerate(unknown) if self._chooses_runs(loc, number)]
-        if len(unknown) == len(found) and not strict and not choices:
+        if len(unknown) == len(errors) and not strict and not choices:
             return tuple(_dotted(loc) for loc in unknown[:MAX_IGNORED])
-        wrong = [FieldError(one["loc"], one["msg"], one["type"]) for one in found if one["type"] != _UNKNOWN]
+        wrong = [FieldError(one["loc"], one["msg"], one["type"]) for one in errors if one["type"] != _UNKNOWN]
         wrong += [unknown_choice(loc, self._names_at(loc)) for loc in choices[:MAX_ERRORS]]
         if strict:
             wrong += [unknown_field(loc, self._nearest(loc)) for loc in unknown[:MAX_ERRORS]]
@@ -221,20 +223,20 @@ def parse_json(body: bytes) -> object:
     if not body or body.isspace():
         return {}
     try:
-        found = from_json(body, allow_inf_nan=False)
+        value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise MalformedBody(f"The body is not valid JSON: {error}") from None
-    if len(body) > 2 * VALUES_LIMIT and _has_more_values(found, VALUES_LIMIT):
+    if len(body) > 2 * VALUES_LIMIT and _has_more_values(value, VALUES_LIMIT):
         message = f"Input should have at most {VALUES_LIMIT} values in all objects and lists together"
         raise InvalidRequest([FieldError(("body",), message, "too_long")])
-    return found
+    return value
 
 
 def _has_more_values(json: object, limit: int) -> bool:
     waiting = [json]
     while waiting:
-        found = waiting.pop()
-        inner = list(found.values()) if isinstance(found, dict) else found
+        node = waiting.pop()
+        inner = list(node.values()) if isinstance(node, dict) else node
         if isinstance(inner, list):
             limit -= len(inner)
             if limit < 0:

@@ -117,8 +117,8 @@ def _uuid() -> CoreSchema:
 
 def _canonical_uuid(value: Any, validate: core_schema.ValidatorFunctionWrapHandler) -> str:
     """In lower case with hyphens. A UUID in this form is not formatted again, which would take longer than parsing."""
-    found = validate(value)
-    return value.lower() if len(value) == _UUID_LENGTH else str(found)
+    text = validate(value)
+    return value.lower() if len(value) == _UUID_LENGTH else str(text)
 
 
 def _integer(rules: Rules, width: str, low: int, high: int, *, text: bool) -> CoreSchema:

@@ -126,9 +126,9 @@ class AppInvocations:
     async def get(self, message: apps_pb2.GetAppRequest, context: RequestContext, timeout: float) -> apps_pb2.App:
         """GetApp: asks both services at the same time."""
         pending = self._stats.request(context.caller, (message.app_id,))
-        found = await read_resource(self._apps, message.app_id, context, timeout)
+        shared = await read_resource(self._apps, message.app_id, context, timeout)
         app = apps_pb2.App()
-        app.CopyFrom(found)
+        app.CopyFrom(shared)
         await self._fill(pending, (app,), context)
         return app
 

@@ -124,13 +124,15 @@ def list_tests_by_classification(list_tests: Invocation, list_classified: Invoca
         if not message.HasField("classification"):
             return await list_tests(message, context, timeout)
         apply_defaults(message)
-        found = await list_classified(_classified_request(message), context, timeout)
+        classified = await list_classified(_classified_request(message), context, timeout)
         these = tests_pb2.ListTestsRequest(
-            test_ids=found.test_ids, page_size=message.page_size, include_steps=message.include_steps
+            test_ids=classified.test_ids, page_size=message.page_size, include_steps=message.include_steps
         )
-        tests = {test.id: test for test in (await list_tests(these, context, timeout)).items} if found.test_ids else {}
-        items = [tests[test_id] for test_id in found.test_ids if test_id in tests]
-        return tests_pb2.ListTestsResponse(items=items, **page_fields(message, found.total))
+        tests = (
+            {test.id: test for test in (await list_tests(these, context, timeout)).items} if classified.test_ids else {}
+        )
+        items = [tests[test_id] for test_id in classified.test_ids if test_id in tests]
+        return tests_pb2.ListTestsResponse(items=items, **page_fields(message, classified.total))
 
     return invoke
 

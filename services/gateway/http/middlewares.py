@@ -66,11 +66,11 @@ class HttpMetrics:
         match = request.match_info
         method = request.method if request.method in METHODS else "other"
         key = (match.route if match.http_exception is None else None, method, code)
-        found = self._series.get(key)
-        if found is None:
+        series = self._series.get(key)
+        if series is None:
             path = _path_template(match)
-            found = self._series[key] = (_requests.labels(path, method, str(code)), _seconds.labels(path, method))
-        counter, histogram = found
+            series = self._series[key] = (_requests.labels(path, method, str(code)), _seconds.labels(path, method))
+        counter, histogram = series
         counter.inc()
         histogram.observe(seconds)
 

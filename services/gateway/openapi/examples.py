@@ -41,8 +41,8 @@ class Example(TypedDict):
 @cache
 def load_examples() -> Mapping[str, Example]:
     """The examples by operationId."""
-    found: Mapping[str, Example] = orjson.loads(FILE.read_bytes())
-    return found
+    examples: Mapping[str, Example] = orjson.loads(FILE.read_bytes())
+    return examples
 
 
 def add_examples(paths: Mapping[str, Mapping[str, Any]], examples: Mapping[str, Example]) -> None:

@@ -97,14 +97,16 @@ def operation_object(operation: Operation, schemas: Schemas) -> dict[str, Any]:
 
 
 def _parameters(operation: Operation, fields: RequestFields, schemas: Schemas) -> list[dict[str, Any]]:
-    found = [_parameter("path", field.name, field, schemas) for field in fields.path]
+    parameters = [_parameter("path", field.name, field, schemas) for field in fields.path]
     if not operation.takes_body:
-        found += [_parameter("query", field.name, field, schemas) for field in fields.content]
-    found += [_parameter("header", header.field.contract.header, header.field, schemas) for header in fields.headers]
+        parameters += [_parameter("query", field.name, field, schemas) for field in fields.content]
+    parameters += [
+        _parameter("header", header.field.contract.header, header.field, schemas) for header in fields.headers
+    ]
     shared = ["RequestId", "RequestTimeout", "Prefer", *_conditions(operation)]
     if operation.rpc.takes_idempotency_key:
         shared.append("IdempotencyKey")
-    return found + [{"$ref": f"#/components/parameters/{name}"} for name in shared]
+    return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in shared]
 
 
 def _parameter(place: str, name: str, field: Field, schemas: Schemas) -> dict[str, Any]:
@@ -134,13 +136,13 @@ def _conditions(operation: Operation) -> list[str]:
 
 def _responses(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     success = _success(operation, schemas)
-    found = {str(operation.status): success}
+    responses = {str(operation.status): success}
     if operation.is_download:
         headers = {**success["headers"], **components.headers("Content-Range")}
-        found["206"] = {**success, "description": "The part that was asked for.", "headers": headers}
+        responses["206"] = {**success, "description": "The part that was asked for.", "headers": headers}
     if operation.is_tagged and operation.verb == "GET":
-        found["304"] = components.NOT_MODIFIED
-    return found
+        responses["304"] = components.NOT_MODIFIED
+    return responses
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:

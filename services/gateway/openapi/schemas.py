@@ -36,10 +36,10 @@ class Schemas:
 
     def parameter(self, field: Field) -> Schema:
         """The schema of a query, path or header parameter."""
-        found = _Generator(ref_template=_REFERENCE).generate(scalar_schema(field, field.rules, text=True))
+        schema = _Generator(ref_template=_REFERENCE).generate(scalar_schema(field, field.rules, text=True))
         meanings, default = " ".join(self._messages.meanings(field)), default_value(field)
-        found |= {"description": meanings} if meanings else {}
-        return {**found, "default": default} if default is not None else found
+        schema |= {"description": meanings} if meanings else {}
+        return {**schema, "default": default} if default is not None else schema
 
     def comment(self, full_name: str) -> str:
         """The comment of the protos on a message, field or method."""

@@ -134,15 +134,15 @@ def count_trailing(attempts: tuple[Attempt, ...], *, passed: bool) -> int:
 
 def lone_failures(calm: OrderedAttempts) -> list[int]:
     """Indexes of failures whose two neighbours passed, all three on one branch."""
-    found: list[int] = []
+    positions: list[int] = []
     items = calm.attempts
     for index in range(1, len(items) - 1):
         before, here, after = items[index - 1 : index + 2]
         if here.passed or not (before.passed and after.passed):
             continue
         if calm.branch(before) == calm.branch(here) == calm.branch(after):
-            found.append(index)
-    return found
+            positions.append(index)
+    return positions
 
 
 def mixed_groups(attempts: Iterable[Attempt]) -> set[tuple[str, int]]:

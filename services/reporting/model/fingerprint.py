@@ -88,7 +88,7 @@ def _quoted(text: str) -> str:
     """UI text stays, except for ids and addresses; a quoted path or id is not UI text."""
     if volatile_patterns.VOLATILE_QUOTE.fullmatch(text):
         return text[0] + _replace_volatile(text[1:-1]) + text[-1]
-    return volatile_patterns.VOLATILE_IN_QUOTES.sub(lambda found: f"<{found.lastgroup}>", text)
+    return volatile_patterns.VOLATILE_IN_QUOTES.sub(lambda match: f"<{match.lastgroup}>", text)
 
 
 def _element(text: str) -> str:

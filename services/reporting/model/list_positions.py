@@ -91,10 +91,10 @@ def position_by_day(days: Mapping[str, int], skip: int) -> ListPosition | None:
 
     `days` are the fields of a list's counter; fields that are not days are ignored. None: there are fewer rows.
     """
-    found = _find_field({field: amount for field, amount in days.items() if is_day(field)}, skip)
-    if found is None:
+    day_position = _find_field({field: amount for field, amount in days.items() if is_day(field)}, skip)
+    if day_position is None:
         return None
-    day, rest = found
+    day, rest = day_position
     return ListPosition(datetime.fromisoformat(day).replace(tzinfo=UTC) + _DAY, rest)
 
 
@@ -105,10 +105,10 @@ def position_by_minute(position: ListPosition, by_minute: Mapping[str, int]) -> 
     runs than the day had, the page begins with the day before.
     """
     start = position.before - _DAY
-    found = _find_field(by_minute, position.skip)
-    if found is None:
+    minute_position = _find_field(by_minute, position.skip)
+    if minute_position is None:
         return ListPosition(start, 0)
-    minute, rest = found
+    minute, rest = minute_position
     return ListPosition(start + timedelta(hours=int(minute[:2]), minutes=int(minute[2:]) + 1), rest)
 
 

@@ -65,11 +65,11 @@ def settle_storms(
     for execution_id, its_changes in finished.items():
         _finish_runs(tables, execution_id, its_changes)
     changed.update(finished)
-    found: SettledStorms = {}
+    storms: SettledStorms = {}
     for execution_id in changed:
         for key, storm in _settle_one(tables, execution_id, rules):
-            found.setdefault(key, {})[execution_id] = storm
-    return found
+            storms.setdefault(key, {})[execution_id] = storm
+    return storms
 
 
 def _set_total(tables: Tables, snapshot: ExecutionSnapshot) -> bool:

@@ -56,11 +56,11 @@ async def _read(
     mongo: Mongo, collection: str, generations: Generations, query: Document, limit: int
 ) -> list[list[Document]]:
     async def work(session: Session) -> list[list[Document]]:
-        found = []
+        pages = []
         for generation in generations:
             documents = mongo.collection(collection_name(collection, generation)).find(query, session=session)
-            found.append(await documents.sort([("_id", 1)]).limit(limit).to_list(None))
-        return found
+            pages.append(await documents.sort([("_id", 1)]).limit(limit).to_list(None))
+        return pages
 
     return await mongo.snapshot(work)
 
@@ -167,11 +167,11 @@ async def _add_up(
             {"$limit": batch},
             {"$group": {"_id": None, "last": {"$max": "$_id"}, **sums}},
         ]
-        found = await mongo.aggregate(collection, pipeline, session=session)
-        if not found:
+        rows = await mongo.aggregate(collection, pipeline, session=session)
+        if not rows:
             return totals
-        totals = {name: total + int(found[0][name]) for name, total in totals.items()}
-        last = found[0]["last"]
+        totals = {name: total + int(rows[0][name]) for name, total in totals.items()}
+        last = rows[0]["last"]
 
 
 def _count_if(*fields: str, status: Status | None = None) -> Document:

@@ -236,7 +236,7 @@ class RebuildJob:
 
     async def _reject(self, state: JobState, inconsistencies: Sequence[Difference]) -> None:
         await self._store.finish(finished(state), inconsistencies)
-        totals = "; ".join(f"{found.id}: {found.serving} of {found.recounted}" for found in inconsistencies)
+        totals = "; ".join(f"{counter.id}: {counter.serving} of {counter.recounted}" for counter in inconsistencies)
         message = f"The rebuilt read models are inconsistent and were dropped; nothing has changed: {totals}"
         raise FailedPrecondition(message, reason="REBUILD_CONTRADICTORY")
 

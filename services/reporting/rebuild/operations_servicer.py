@@ -59,13 +59,13 @@ def progress_message(progress: JobProgress) -> operations_pb2.OperationProgress:
     return message
 
 
-def _difference(found: Difference) -> operations_pb2.Difference:
+def _difference(difference: Difference) -> operations_pb2.Difference:
     return operations_pb2.Difference(
-        collection=found.collection,
-        id=found.id,
-        field=found.field,
-        serving=found.serving,
-        recounted=found.recounted,
+        collection=difference.collection,
+        id=difference.id,
+        field=difference.field,
+        serving=difference.serving,
+        recounted=difference.recounted,
     )
 
 

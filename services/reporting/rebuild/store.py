@@ -103,11 +103,11 @@ class MongoRebuildStore:
         return [Difference(**row) for row in rows]
 
     async def sizes(self, state: JobState) -> Mapping[str, int]:
-        found = {}
+        counts = {}
         for name in COLLECTIONS:
             collection = self._mongo.collection(collection_name(name, state.generation))
-            found[name] = int(await collection.estimated_document_count())
-        return found
+            counts[name] = int(await collection.estimated_document_count())
+        return counts
 
     async def compare(self, state: JobState, limit: int) -> ComparisonPage:
         generations = (await self._serving(), state.generation)

@@ -147,10 +147,10 @@ def _changes(codec: TableCodec[Any, Any], tables: Tables) -> list[Any]:
 
 def _increments(tables: Tables) -> list[UpdateOne]:
     """Increments of the stored counters."""
-    found: list[UpdateOne] = []
+    updates: list[UpdateOne] = []
     for (org_id, name), amounts in sorted(tables.counters.changes()):
         if any(amounts.values()):
             added = {field: amount for field, amount in amounts.items() if amount}
             update = {"$inc": added, "$setOnInsert": {"org_id": org_id}}
-            found.append(UpdateOne({"_id": counter_id(org_id, name)}, update, upsert=True))
-    return found
+            updates.append(UpdateOne({"_id": counter_id(org_id, name)}, update, upsert=True))
+    return updates

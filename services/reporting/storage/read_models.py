@@ -61,13 +61,13 @@ class MongoReadModels:
     async def counters(self, names: Collection[str], fields: Collection[str] = ()) -> Counts:
         ids = {d.counter_id(current().org_id, name): name for name in names}
         projection = dict.fromkeys(fields, 1) if fields else {"org_id": 0}
-        found = await self._find(d.COUNTERS, {"_id": {"$in": list(ids)}}, projection) if ids else ()
-        return {ids[document.pop("_id")]: document for document in found}
+        documents = await self._find(d.COUNTERS, {"_id": {"$in": list(ids)}}, projection) if ids else ()
+        return {ids[document.pop("_id")]: document for document in documents}
 
     async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
         query = {"app_id": app_id, "deleted": False}
-        found = await self._page(d.BUILDS.collection, query, page, newest="uploaded_at")
-        return [d.decode_build_copy(build)[1] for build in found]
+        documents = await self._page(d.BUILDS.collection, query, page, newest="uploaded_at")
+        return [d.decode_build_copy(build)[1] for build in documents]
 
     async def builds_of_versions(self, app_id: str, versions: Collection[str]) -> Sequence[BuildSnapshot]:
         query = {"app_id": app_id, "version": {"$in": list(versions)}, "deleted": False}
@@ -88,9 +88,9 @@ class MongoReadModels:
         wanted = frozenset(test_ids)
         tests = {"$in": list(wanted)} if len(wanted) <= TESTS_BY_NAME else {"$gt": ""}
         fields = ("test_id", "variant_of", "values")
-        found = await self._find(d.HISTORIES.collection, {"app_id": app_id, "variant_of": tests}, fields)
+        histories = await self._find(d.HISTORIES.collection, {"app_id": app_id, "variant_of": tests}, fields)
         known: defaultdict[str, dict[Subject, Values]] = defaultdict(dict)
-        for document in found:
+        for document in histories:
             if document["variant_of"] in wanted:
                 known[document["variant_of"]][document["test_id"]] = document["values"]
         if known:
@@ -142,8 +142,8 @@ class MongoReadModels:
         if not subjects:
             return {}
         fields, query = ("test_id", "last_observed_build"), _histories(app_id, subjects)
-        found = await self._find_decoded(d.HISTORIES.collection, query, fields, _decode_observed)
-        return {subject: build for subject, build in found if build}
+        pairs = await self._find_decoded(d.HISTORIES.collection, query, fields, _decode_observed)
+        return {subject: build for subject, build in pairs if build}
 
     async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
         return await self._page_of_runs({"build_id": build_id}, page)
@@ -152,8 +152,8 @@ class MongoReadModels:
         return await self._page_of_runs({"test_id": test_id}, page)
 
     async def _page_of_runs(self, query: Document, page: Page) -> Sequence[bytes]:
-        found = await self._page(d.RUNS.collection, query, page, {"_id": 0, "list_item": 1}, newest="listed_at")
-        return [bytes(document["list_item"]) for document in found]
+        documents = await self._page(d.RUNS.collection, query, page, {"_id": 0, "list_item": 1}, newest="listed_at")
+        return [bytes(document["list_item"]) for document in documents]
 
     async def _by_ids(
         self, kind: d.TableCodec[K, V], keys: Collection[K], projection: Document | None = None
@@ -163,8 +163,8 @@ class MongoReadModels:
         names: Collection[Any] = keys
         query = {"_id": {"$in": [d.document_id(key) for key in names]}}
         decode = kind.decode
-        found = self._find_decoded(kind.collection, query, projection, lambda raw: decode(decode_document(raw)))
-        return dict(await found)
+        pairs = self._find_decoded(kind.collection, query, projection, lambda raw: decode(decode_document(raw)))
+        return dict(await pairs)
 
     async def _page(
         self, collection: str, query: Document, page: Page, projection: Document | None = None, *, newest: str
@@ -233,13 +233,13 @@ class MongoCatalogTests:
     async def _worst_classes(self, histories: OrgCollection) -> Mapping[str, Collection[Classification]]:
         """By test that has variants, its class on each app."""
         fields = {"_id": 0, "app_id": 1, "test_id": 1, "classification": 1}
-        found = await find_documents(histories, {"variant_of": {"$gt": ""}}, fields)
-        tests = set(await list_in_turns(test_of(document["test_id"]) for document in found))
+        documents = await find_documents(histories, {"variant_of": {"$gt": ""}}, fields)
+        tests = set(await list_in_turns(test_of(document["test_id"]) for document in documents))
         if tests:
             empty = {"classification": {"$gt": ""}, "test_id": {"$in": list(tests)}}
-            found += await find_documents(histories, empty, fields)
+            documents += await find_documents(histories, empty, fields)
         by_app: defaultdict[tuple[str, str], set[Classification]] = defaultdict(set)
-        async for document in in_turns(found):
+        async for document in in_turns(documents):
             key = (document["app_id"], test_of(document["test_id"]))
             by_app[key].add(Classification(document["classification"]))
         worst: defaultdict[str, set[Classification]] = defaultdict(set)

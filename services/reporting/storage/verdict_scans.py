@@ -127,13 +127,13 @@ class VerdictScans:
             for start in range(0, len(tests), CELLS_AT_ONCE)
         ]
         answers = await asyncio.gather(*(self._part(cells, place, part, query) for place, part in parts))
-        found: dict[CellKey, BuildVerdict] = {}
+        nearest: dict[CellKey, BuildVerdict] = {}
         undecided = {_key(place, test) for place, tests in few.items() for test in tests}
         async for (place, _), (best, ties) in in_turns(zip(parts, answers, strict=True)):
             app_id, build_id = place.app_id, place.build_id
-            found.update(((app_id, test, build_id), seen) for test, seen in best.items())
+            nearest.update(((app_id, test, build_id), seen) for test, seen in best.items())
             undecided.update(_key(place, test) for test in ties)
-        return found, undecided
+        return nearest, undecided
 
     async def _part(
         self, cells: OrgCollection, place: Place, tests: Sequence[str], query: VerdictQuery
@@ -146,9 +146,9 @@ class VerdictScans:
         ties: set[str] = set().union(*(undecided for _, undecided in answers))
         best: Seen = {}
         nearer = max if query.side in (SearchSide.BEFORE, SearchSide.OTHER) else min
-        for found, _ in answers:
-            both = found.keys() & best.keys()
-            best |= found | {test: nearer(best[test], found[test], key=_build_order) for test in both}
+        for nearest, _ in answers:
+            both = nearest.keys() & best.keys()
+            best |= nearest | {test: nearer(best[test], nearest[test], key=_build_order) for test in both}
         return {test: seen for test, seen in best.items() if test not in ties} if ties else best, ties
 
 
@@ -157,12 +157,12 @@ async def _scan(cells: OrgCollection, scan: Scan, tests: Collection[str]) -> tup
     if scan.outcome is _OF_PLACE.get(scan.side):
         return await _behind(cells, scan, tests)
     seen = await _first_keys(cells, scan, tests, _INCLUSIVE.get(scan.side))
-    found = _by_test(group for group in seen if scan.fits(group[0]))
+    nearest = _by_test(group for group in seen if scan.fits(group[0]))
     hidden = {verdict.key[1] for group in seen if not scan.fits(group[0]) for verdict in group}
     if not hidden:
-        return found, set()
+        return nearest, set()
     behind, ties = await _behind(cells, scan, hidden)
-    return found | behind, ties
+    return nearest | behind, ties
 
 
 async def _behind(cells: OrgCollection, scan: Scan, tests: Collection[str]) -> tuple[Seen, set[str]]:

@@ -59,8 +59,8 @@ class MongoVerdicts:
             for start in range(0, len(some), CELLS_AT_ONCE)
         ]
         cells = await self._serving.org_collection(d.CELLS.collection)
-        found = await asyncio.gather(*(self._uploads_of(cells, part) for part in parts))
-        return dict(await list_in_turns(chain.from_iterable(found)))
+        uploads_of_parts = await asyncio.gather(*(self._uploads_of(cells, part) for part in parts))
+        return dict(await list_in_turns(chain.from_iterable(uploads_of_parts)))
 
     async def _uploads_of(self, cells: OrgCollection, query: Document) -> list[tuple[CellKey, datetime]]:
         async with self._turns.take(current().org_id):
@@ -80,14 +80,14 @@ class MongoVerdicts:
         if not keys or not query.branches:
             return {}
         generation = await self._serving.number()
-        found = await self._scan(keys, query, generation, uploads)
+        nearest = await self._scan(keys, query, generation, uploads)
         await pause()
-        failed_in = {seen.verdict.execution_id for seen in found.values() if seen.fails}
+        failed_in = {seen.verdict.execution_id for seen in nearest.values() if seen.fails}
         storms = set() if query.storms else await self.storms(failed_in)
-        hidden = {key for key, seen in found.items() if seen.fails and seen.verdict.execution_id in storms}
+        hidden = {key for key, seen in nearest.items() if seen.fails and seen.verdict.execution_id in storms}
         calm = await self._search(hidden, query, generation, calm=True)
         await pause()
-        shown = {key: seen for key, seen in found.items() if key not in hidden} if hidden else found
+        shown = {key: seen for key, seen in nearest.items() if key not in hidden} if hidden else nearest
         await pause()  # so that what callers do with thousands of verdicts is not added to this
         return shown | calm
 
@@ -106,9 +106,9 @@ class MongoVerdicts:
             uploads = {_cell_key(document): document["uploaded_at"] for document in read}
         await pause()
         places = {key: uploads[key] for key in keys if key in uploads}
-        found, undecided = await self._scans.find(cells, places, query)
+        nearest, undecided = await self._scans.find(cells, places, query)
         await pause()
-        return found | await self._search(undecided, query, generation)
+        return nearest | await self._search(undecided, query, generation)
 
     async def _search(
         self, keys: Collection[CellKey], query: VerdictQuery, generation: int, *, calm: bool = False
@@ -116,10 +116,10 @@ class MongoVerdicts:
         ids = {d.document_id(key): key for key in keys}
         names = list(ids)
         parts = [names[start : start + PART_SIZE] for start in range(0, len(names), PART_SIZE)]
-        found = await asyncio.gather(*(self._part(part, query, generation, calm=calm) for part in parts))
+        documents_of_parts = await asyncio.gather(*(self._part(part, query, generation, calm=calm) for part in parts))
         return {
             ids[document["_id"]]: decode_build_verdict(document["found"])
-            async for document in in_turns(chain.from_iterable(found))
+            async for document in in_turns(chain.from_iterable(documents_of_parts))
         }
 
     async def _part(
@@ -133,8 +133,8 @@ class MongoVerdicts:
             {"$project": {"found": 1}},
         ]
         async with self._turns.take(current().org_id):
-            found: list[Document] = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
-        return found
+            documents: list[Document] = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
+        return documents
 
     async def storms(self, execution_ids: Collection[str]) -> Collection[str]:
         if not execution_ids:
@@ -149,12 +149,12 @@ class MongoVerdicts:
         ids = {d.document_id(key): key for key in keys}
         histories = await self._serving.org_collection(d.HISTORIES.collection)
         read = await find_documents(histories, {"_id": {"$in": list(ids)}}, {"attempts": 1})
-        found: dict[HistoryKey, Sequence[Attempt]] = {}
+        attempts: dict[HistoryKey, Sequence[Attempt]] = {}
         async for document in in_turns(read):
             key, text = ids[document["_id"]], document["attempts"]
             if sought is None or (key in sought and holds_attempt(text, sought[key])):
-                found[key] = decode_attempts(text)
-        return found
+                attempts[key] = decode_attempts(text)
+        return attempts
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         earlier = [
@@ -169,8 +169,8 @@ class MongoVerdicts:
     async def progress(self, execution_ids: Collection[str]) -> Mapping[str, ExecutionProgress]:
         executions = await self._serving.org_collection(d.EXECUTIONS.collection)
         fields = {"total": 1, "finished": 1, "storm": 1}
-        found = await find_documents(executions, {"_id": {"$in": list(execution_ids)}}, fields)
-        return {each["_id"]: ExecutionProgress(each["total"], each["finished"], each["storm"]) for each in found}
+        documents = await find_documents(executions, {"_id": {"$in": list(execution_ids)}}, fields)
+        return {each["_id"]: ExecutionProgress(each["total"], each["finished"], each["storm"]) for each in documents}
 
     async def runs(self, run_ids: Collection[str]) -> Sequence[GateRun]:
         return await self._runs({"_id": {"$in": sorted(run_ids)}}) if run_ids else []

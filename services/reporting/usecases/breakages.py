@@ -48,14 +48,14 @@ class Breakages:
         """By cell, since when each of these tests fails. Failures in storms count only with `storms`."""
         breaks = await self._find_breaks({verdict.key: verdict for verdict in failing}, scopes, storms=storms)
         reader = BreakageReader(await self._read.builds_by_id(build_ids(breaks.values())))
-        return {key: reader.read(found) async for key, found in in_turns(breaks.items())}
+        return {key: reader.read(broken) async for key, broken in in_turns(breaks.items())}
 
     async def _find_breaks(self, failing: BuildVerdicts, scopes: BranchScopes, *, storms: bool) -> dict[CellKey, Break]:
         """Tests that never passed in their own scope are searched in the wider one, from their first failure on."""
         own = await self._find_in(scopes.own, failing, storms=storms)
         if scopes.wider == scopes.own:
             return own
-        firsts = {key: found.first_failing for key, found in own.items() if found.last_passing is None}
+        firsts = {key: broken.first_failing for key, broken in own.items() if broken.last_passing is None}
         wider = await self._find_in(scopes.wider, {first.key: first for first in firsts.values()}, storms=storms)
         return own | {key: wider[first.key] for key, first in firsts.items()}
 
@@ -88,12 +88,12 @@ class BaseBranch:
     ) -> dict[CellKey, BaseBranchStatus]:
         """By cell, for failures of runs on branch `own`. Failures in storms count only with `storms`."""
         scope, uploads = base_scope(own, base), _uploads(failing.values())
-        found = await self._verdicts.find(uploads.keys(), VerdictQuery(scope.side, ANY, (base,), storms), uploads)
-        known = {key: BaseBranchStatus(verdict, ran=True) async for key, verdict in in_turns(found.items())}
+        on_base = await self._verdicts.find(uploads.keys(), VerdictQuery(scope.side, ANY, (base,), storms), uploads)
+        known = {key: BaseBranchStatus(verdict, ran=True) async for key, verdict in in_turns(on_base.items())}
         outweighed = await self._outweighed(
-            {key: one for key, one in found.items() if one.fails}, failing, scope, storms
+            {key: one for key, one in on_base.items() if one.fails}, failing, scope, storms
         )
-        missing = {key: verdict for key, verdict in failing.items() if key not in found}
+        missing = {key: verdict for key, verdict in failing.items() if key not in on_base}
         return known | outweighed | await self._without_verdict(missing, scope)
 
     async def _outweighed(

@@ -80,12 +80,12 @@ class BuildGates:
 
     async def _tested(self, build: BuildSnapshot) -> _TestedBuild:
         counter = counters.build(build.build_id)
-        attachments, found, fields = await asyncio.gather(
+        attachments, tested, fields = await asyncio.gather(
             self._read.attachments(build.app_id),
             self._read.cells_of_builds(build.app_id, [build.build_id]),
             self._read.counters([counter], _RUN_COUNTS),
         )
-        cells = {subject: cell async for (_, subject, _), cell in in_turns(found.items()) if cell.last_run is not None}
+        cells = {subject: cell async for (_, subject, _), cell in in_turns(tested.items()) if cell.last_run is not None}
         ran = set(await list_in_turns(map(test_of, cells)))
         tests = await self._read.tests_by_id({attachment.test_id for attachment in attachments} | ran)
         deleted = {test_id for test_id, test in tests.items() if test.deleted}

@@ -65,28 +65,28 @@ class ClassifiedTests:
         filter = TestFilter(query.platform, query.tag, pattern, quarantined_at=moment, only=only, without=without)
         if only is not None and not only:
             return TestsPage((), 0)
-        found, total = await asyncio.gather(self._tests.newest(filter, page), self._tests.count(filter))
-        return TestsPage(found, total)
+        tests, total = await asyncio.gather(self._tests.newest(filter, page), self._tests.count(filter))
+        return TestsPage(tests, total)
 
     async def _candidates(self, query: ClassifiedQuery) -> tuple[frozenset[str] | None, frozenset[str]]:
         """The tests that may be in the list (None: all), and those that may not be."""
         if query.app_id is not None:
             return await self._on_app(query.app_id, query.classification), frozenset()
-        found = await self._tests.with_history(query.classification)
+        classified = await self._tests.with_history(query.classification)
         if query.classification is not NO_HISTORY:
-            return found, frozenset()
-        return None, await self._tests.with_history() - found
+            return classified, frozenset()
+        return None, await self._tests.with_history() - classified
 
     async def _on_app(self, app_id: str, classification: Classification) -> frozenset[str]:
         attached = [attachment.test_id for attachment in await self._read.attachments(app_id)]
         variants = await self._read.variants(app_id, attached)
         known = await self._read.assessments(app_id, variants.of_tests(attached))
-        found = {
+        test_ids = {
             test_id
             async for test_id in in_turns(attached)
             if worst_assessment(test_id, variants, known).assessment.classification is classification
         }
-        return frozenset(found)
+        return frozenset(test_ids)
 
 
 class Quarantines:

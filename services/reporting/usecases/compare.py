@@ -88,14 +88,14 @@ class Comparisons:
 
     async def _default_base(self, side: _ComparedSide, base_branch: str) -> BuildSnapshot:
         for branch in dict.fromkeys((side.compared.branch, base_branch)):
-            if branch is not None and (found := await self._previous_of_tests(side, branch)):
-                return found
+            if branch is not None and (base := await self._previous_of_tests(side, branch)):
+                return base
         if not side.cells and (previous := await self._previous(side.build)):
             tested = await self._side(previous)
             if tested.compared.branch == base_branch:
                 return previous
-            if found := await self._previous_of(tested, base_branch):
-                return found
+            if base := await self._previous_of(tested, base_branch):
+                return base
         raise NotFound(NO_BASE.format(branch=base_branch))
 
     async def _previous_of_tests(self, side: _ComparedSide, branch: str) -> BuildSnapshot | None:
@@ -103,8 +103,8 @@ class Comparisons:
 
         In other variants it is looked for among the builds right before it.
         """
-        if found := await self._previous_of(side, branch):
-            return found
+        if base := await self._previous_of(side, branch):
+            return base
         app_id, tests = side.build.app_id, {test_of(subject) for _, subject, _ in side.cells}
         if not await self._read.variants(app_id, tests):
             return None
@@ -122,11 +122,11 @@ class Comparisons:
         query, best = VerdictQuery(SearchSide.BEFORE, ANY, (branch,), storms=True), None
         keys: Collection[CellKey] = side.cells.keys()
         for _ in range(DELETED_BUILDS_SKIPPED + 1):
-            found = await self._verdicts.find(keys, query)
-            builds = await self._read.builds_by_id({verdict.build_id for verdict in found.values()})
+            verdicts = await self._verdicts.find(keys, query)
+            builds = await self._read.builds_by_id({verdict.build_id for verdict in verdicts.values()})
             existing = {build_id: build for build_id, build in builds.items() if not build.deleted}
             best = max([*existing.values(), *([best] if best else [])], key=_build_order, default=None)
-            deleted = [verdict for verdict in found.values() if verdict.build_id not in existing]
+            deleted = [verdict for verdict in verdicts.values() if verdict.build_id not in existing]
             keys = {verdict.key for verdict in deleted if best is None or verdict.build_order > _build_order(best)}
             if not keys:
                 break
@@ -186,7 +186,7 @@ class Comparisons:
                 branch_scopes(base.compared.branch, side.compared.branch),
             ),
         )
-        return {subject: found for (_, subject, _), found in (on_build | on_base).items()}
+        return {subject: breakage for (_, subject, _), breakage in (on_build | on_base).items()}
 
 
 def _build_order(build: BuildSnapshot) -> tuple[datetime, str]:

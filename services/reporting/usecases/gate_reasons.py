@@ -78,8 +78,8 @@ class GateReasons:
             for scope, some in scopes.items()
             for start in range(0, len(some), RUNS_AT_ONCE)
         ]
-        found = await asyncio.gather(*(self._reasons_of(part, scope) for scope, part in parts))
-        return await sorted_in_turns(chain.from_iterable(found), key=reason_order)
+        reasons = await asyncio.gather(*(self._reasons_of(part, scope) for scope, part in parts))
+        return await sorted_in_turns(chain.from_iterable(reasons), key=reason_order)
 
     async def _reasons_of(self, runs: Sequence[GateRun], scope: _Scope) -> list[GateReason]:
         inputs = await self._look_up(runs, scope)
@@ -143,8 +143,10 @@ class GateReasons:
             if run.app_id:
                 by_app[run.app_id].add(run.subject)
         flaky = Classification.FLAKY
-        found = await asyncio.gather(*(self._read.assessments(app_id, some, flaky) for app_id, some in by_app.items()))
-        pairs = zip(by_app, found, strict=True)
+        assessments = await asyncio.gather(
+            *(self._read.assessments(app_id, some, flaky) for app_id, some in by_app.items())
+        )
+        pairs = zip(by_app, assessments, strict=True)
         return {(app_id, subject): assessment for app_id, some in pairs for subject, assessment in some.items()}
 
     async def _variants(self, runs: Sequence[GateRun]) -> dict[str, KnownVariants]:

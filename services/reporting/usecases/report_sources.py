@@ -74,12 +74,12 @@ class Polls(Generic[T]):
     async def until(self, key: str, is_enough: Callable[[T | None], bool], seconds: float) -> T | None:
         """What was read first that is enough, or last when the time is up."""
         clock = asyncio.get_running_loop().time
-        found = (await self._read([key])).get(key)
+        value = (await self._read([key])).get(key)
         until = clock() + seconds
         with suppress(TimeoutError):
-            while not is_enough(found) and (left := until - clock()) > 0:
-                found = await self._shared.get(current(), key, left)
-        return found
+            while not is_enough(value) and (left := until - clock()) > 0:
+                value = await self._shared.get(current(), key, left)
+        return value
 
     async def _read_later(self, keys: Sequence[str]) -> Mapping[str, T | None]:
         async with self._turns.poll():

@@ -152,11 +152,11 @@ class BreakageReader:
         self._builds = builds
         self._read: dict[tuple[object, ...], Breakage] = {}
 
-    def read(self, found: Break) -> Breakage:
-        key = (_identity(found.first_failing), _identity(found.last_passing))
+    def read(self, broken: Break) -> Breakage:
+        key = (_identity(broken.first_failing), _identity(broken.last_passing))
         known = self._read.get(key)
         if known is None:
-            known = self._read[key] = breakage(found, self._builds)
+            known = self._read[key] = breakage(broken, self._builds)
         return known
 
 
@@ -164,11 +164,13 @@ def _identity(verdict: BuildVerdict | None) -> tuple[str, str | None, str | None
     return None if verdict is None else (verdict.key[2], verdict.branch, verdict.commit_sha)
 
 
-def breakage(found: Break, builds: Mapping[str, BuildSnapshot]) -> Breakage:
+def breakage(broken: Break, builds: Mapping[str, BuildSnapshot]) -> Breakage:
     """The break as reports show it; `builds` are its builds, as far as they are known."""
-    last = found.last_passing
+    last = broken.last_passing
     return Breakage(
-        compared_build(found.first_failing, builds), compared_build(last, builds) if last else None, found.commit_range
+        compared_build(broken.first_failing, builds),
+        compared_build(last, builds) if last else None,
+        broken.commit_range,
     )
 
 
@@ -181,7 +183,7 @@ def compared_build(verdict: BuildVerdict, builds: Mapping[str, BuildSnapshot]) -
 
 def build_ids(breaks: Iterable[Break]) -> set[str]:
     """The builds that these breaks name."""
-    return {verdict.key[2] for found in breaks for verdict in (found.first_failing, found.last_passing) if verdict}
+    return {verdict.key[2] for broken in breaks for verdict in (broken.first_failing, broken.last_passing) if verdict}
 
 
 @dataclass(frozen=True, slots=True)
