@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 
 from mobiletest.catalog.v1 import (
     api_keys_pb2_grpc,
@@ -67,7 +66,7 @@ from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
 from services.chassis.health import AdminServer, Health
 from services.chassis.idempotency import Idempotency
-from services.chassis.lifecycle import Background
+from services.chassis.lifecycle import Background, GrpcApp
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.object_store import ObjectStore
@@ -78,17 +77,8 @@ from services.chassis.request_interceptor import KnownOrganisations
 from services.chassis.upload_rate import UploadRate
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogService:
-    """The running service."""
-
-    grpc_address: str
-    admin_address: str
-    background: Background
-
-
 @asynccontextmanager
-async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
+async def start_app(settings: Settings) -> AsyncIterator[GrpcApp]:
     """The catalog, serving inside of the block."""
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
@@ -126,7 +116,7 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         )
         address = await stack.enter_async_context(serving)
         await stack.enter_async_context(health.mark_ready(background))
-        yield CatalogService(address, admin.address, background)
+        yield GrpcApp(address, admin.address, background)
 
 
 def open_database(settings: Settings) -> AbstractAsyncContextManager[Mongo]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal
@@ -21,6 +21,8 @@ Affects = Literal["readiness", "liveness"]
 MAX_REQUEST_BYTES = 16 * 1024
 # For a request to the admin port and its answer.
 REQUEST_SECONDS = 10.0
+# Of a client that has gone, or does not speak HTTP.
+_NOT_HTTP = (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 
 log = logs.get(__name__)
 
@@ -152,15 +154,11 @@ class AdminServer:
             self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
+        with closing(writer), suppress(*_NOT_HTTP):
             async with asyncio.timeout(REQUEST_SECONDS):
                 request = await reader.readuntil(b"\r\n\r\n")
                 writer.write(await self._answer(request.partition(b"\r\n")[0]))
                 await writer.drain()
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # the client has gone, or is none of HTTP
-        finally:
-            writer.close()
 
     async def _answer(self, request_line: bytes) -> bytes:
         method, _, target = request_line.partition(b" ")

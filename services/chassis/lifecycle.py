@@ -5,6 +5,7 @@ import gc
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import uvloop
@@ -98,6 +99,15 @@ class App(Protocol):
 
     @property
     def background(self) -> Background: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GrpcApp:
+    """A running service; `grpc_address` is empty if it serves no calls."""
+
+    grpc_address: str
+    admin_address: str
+    background: Background
 
 
 StartApp = Callable[[S], AbstractAsyncContextManager[App]]

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from uuid import uuid4
@@ -20,7 +19,7 @@ from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
 from services.chassis.idempotency import Idempotency
 from services.chassis.leases import MongoLease
-from services.chassis.lifecycle import Background
+from services.chassis.lifecycle import GrpcApp
 from services.executor.artifacts import ObjectStoreArtifacts
 from services.executor.maintenance.deleted_tests import DeletedTests
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
@@ -60,17 +59,8 @@ RUN_RECOUNT_LEASE_SECONDS = 3600.0
 ORPHANS_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class App:
-    """A running executor; `grpc_address` is empty in the role `worker`."""
-
-    grpc_address: str
-    admin_address: str
-    background: Background
-
-
 @asynccontextmanager
-async def start_app(settings: Settings, *, attempts: Attempts | None = None) -> AsyncIterator[App]:
+async def start_app(settings: Settings, *, attempts: Attempts | None = None) -> AsyncIterator[GrpcApp]:
     """Run the executor in the role that the settings name. `attempts` replaces the device pools (for tests)."""
     if settings.works and attempts is None:
         _worker().preload_attempts()
@@ -83,7 +73,7 @@ async def start_app(settings: Settings, *, attempts: Attempts | None = None) -> 
         elif settings.works and attempts is not None:
             await _worker().start_worker(shared, attempts)
         await stack.enter_async_context(shared.health.mark_ready(shared.background, watched=settings.serves))
-        yield App(address, shared.admin.address, shared.background)
+        yield GrpcApp(address, shared.admin.address, shared.background)
 
 
 def _worker() -> ModuleType:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from uuid import uuid4
 
 from mobiletest.catalog.v1 import limits_pb2, limits_pb2_grpc
@@ -16,7 +15,7 @@ from services.chassis.consumer_thread import ConsumerThread
 from services.chassis.dead_letters.limit import DlqLimit
 from services.chassis.health import AdminServer, Health
 from services.chassis.leases import MongoLease
-from services.chassis.lifecycle import Background
+from services.chassis.lifecycle import Background, GrpcApp
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Mongo
 from services.chassis.producer import Producer
@@ -46,17 +45,8 @@ QUIET_FETCH_WAIT_MS = 400
 RETENTION_LEASE_SECONDS = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class App:
-    """The running service."""
-
-    grpc_address: str
-    admin_address: str
-    background: Background
-
-
 @asynccontextmanager
-async def start_app(settings: Settings) -> AsyncIterator[App]:
+async def start_app(settings: Settings) -> AsyncIterator[GrpcApp]:
     """Reporting, consuming events and serving inside the block."""
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
@@ -76,7 +66,7 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         if settings.retention:
             await stack.enter_async_context(background.run("expiring", _retention_sweeper(settings, mongo).run()))
         await stack.enter_async_context(health.mark_ready(background))
-        yield App(address, admin.address, background)
+        yield GrpcApp(address, admin.address, background)
 
 
 def open_database(settings: Settings) -> AbstractAsyncContextManager[Mongo]:

@@ -18,10 +18,9 @@ from services.reporting.model.reports.breakage import (
     BuildVerdict,
     SearchSide,
     VerdictQuery,
-    named_build_verdict,
 )
 from services.reporting.model.reports.gate import ExecutionProgress
-from services.reporting.model.tables import CellKey, Tables
+from services.reporting.model.tables import Cell, CellKey, Tables
 from services.reporting.storage.subdocuments import encode_attempts, holds_attempt
 from services.reporting.storage.verdicts import STORM_BUILDS_SKIPPED
 from tests.contract.reporting.store import MongoStore, StoredCiStory, expire
@@ -60,6 +59,13 @@ QUERIES = st.builds(
 )
 
 
+def verdict_with_branch(key: CellKey, cell: Cell) -> BuildVerdict | None:
+    """The newest verdict of a run of the cell that names its branch; None without one."""
+    if (named := cell.named_verdict) is None:
+        return None
+    return BuildVerdict(key, cell.uploaded_at, named.run, named.source_revision, passed=cell.passed, failed=cell.failed)
+
+
 @EXAMPLES
 @given(told=snapshot_lists(max_executions=14), queries=st.lists(QUERIES, min_size=8, max_size=8))
 async def test_lookups_and_scans_find_what_is_defined(
@@ -68,7 +74,7 @@ async def test_lookups_and_scans_find_what_is_defined(
     await store.clear()
     await store.fold(told)
     tables = recount(told)
-    known = {key: seen for key, cell in tables.cells.rows() if (seen := named_build_verdict(key, cell))}
+    known = {key: seen for key, cell in tables.cells.rows() if (seen := verdict_with_branch(key, cell))}
     uploads = {key: cell.uploaded_at for key, cell in tables.cells.rows()}
     assert await store.verdicts.uploads(KEYS) == {key: uploads[key] for key in KEYS if key in uploads}
     for query in queries:
@@ -115,7 +121,7 @@ async def test_scans_distinguish_builds_uploaded_at_the_same_time(store: MongoSt
         story.ci(build, "main" if number != 1 else "feature", "c", t=ending)
     await story.fold()
     keys = [(APP, "t", f"build-{number}") for number in range(5)]
-    known = {key: seen for key, cell in story.tables.cells.rows() if (seen := named_build_verdict(key, cell))}
+    known = {key: seen for key, cell in story.tables.cells.rows() if (seen := verdict_with_branch(key, cell))}
     for side, outcomes, branches in product(SearchSide, (ANY, PASSED, FAILED), [("main",), ("main", "feature")]):
         query = VerdictQuery(side, outcomes, branches, storms=True)
         expected = {key: seen for key in keys if (seen := nearest(story.tables, known.values(), key, query))}

@@ -16,8 +16,9 @@ from pymongo import MongoClient
 
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.grpc_server import open_channel
+from services.chassis.lifecycle import GrpcApp
 from services.chassis.migrations import MIGRATIONS
-from services.executor.app import App, start_app
+from services.executor.app import start_app
 from services.executor.ports.runs import Attempts
 from services.executor.settings import Settings
 from services.executor.storage.schema import ORG_LOCKS
@@ -26,7 +27,7 @@ from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import TOKEN, TOKEN_OF_GATEWAY, Shelf, serving
 
-Run = Callable[..., AbstractAsyncContextManager[App]]
+Run = Callable[..., AbstractAsyncContextManager[GrpcApp]]
 
 TERMINAL = (
     execution_pb2.EXECUTION_STATUS_COMPLETED,
@@ -121,7 +122,7 @@ class Served:
     """
 
     shelf: Shelf
-    app: App
+    app: GrpcApp
     client: "Client"
     attempts: FakeAttempts
 
@@ -166,7 +167,7 @@ def executor(settings: Callable[..., Settings]) -> Run:
     """Runs an executor in this process: `async with executor(executor_role="api") as app`."""
 
     @asynccontextmanager
-    async def run(attempts: Attempts | None = None, **changes: Any) -> AsyncIterator[App]:
+    async def run(attempts: Attempts | None = None, **changes: Any) -> AsyncIterator[GrpcApp]:
         async with start_app(settings(**changes), attempts=attempts) as app:
             yield app
 

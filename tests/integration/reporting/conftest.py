@@ -19,10 +19,11 @@ from pymongo import MongoClient
 from services.chassis import grpc_server
 from services.chassis.context import ALL_SCOPES, Caller, bind
 from services.chassis.events import Event
+from services.chassis.lifecycle import GrpcApp
 from services.chassis.migrations import open_migrated
 from services.chassis.mongo import Driver, Mongo
 from services.chassis.producer import Producer
-from services.reporting.app import App, start_app
+from services.reporting.app import start_app
 from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
 from services.reporting.storage.schema import MIGRATIONS
@@ -100,7 +101,7 @@ def settings(mongo_uri: str, kafka_bootstrap: str, mongo_client: MongoClient[dic
 
 
 @asynccontextmanager
-async def serving(settings: Settings, producer: Producer) -> AsyncIterator[tuple[App, Service]]:
+async def serving(settings: Settings, producer: Producer) -> AsyncIterator[tuple[GrpcApp, Service]]:
     """The service with these settings."""
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
     async with (

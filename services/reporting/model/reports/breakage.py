@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.snapshots import BuildSnapshot, Outcome
-from services.reporting.model.tables import EPOCH, Cell, CellKey, LastRun, NamedVerdict, SourceRevision
+from services.reporting.model.tables import EPOCH, Cell, CellKey, LastRun, SourceRevision
 
 Branches = tuple[str, ...]
 PASSED, FAILED = (Outcome.PASSED,), (Outcome.FAILED,)
@@ -98,18 +98,8 @@ def build_verdict(key: CellKey, cell: Cell) -> BuildVerdict | None:
         return None
     named = cell.named_verdict
     own = named if named is not None and named.run_id == cell.verdict.run_id else None
-    return _of_cell(key, cell, cell.verdict, own)
-
-
-def named_build_verdict(key: CellKey, cell: Cell) -> BuildVerdict | None:
-    """The newest verdict of a run of the cell that names its branch; None without one."""
-    return _of_cell(key, cell, cell.named_verdict.run, cell.named_verdict) if cell.named_verdict else None
-
-
-def _of_cell(key: CellKey, cell: Cell, run: LastRun, named: NamedVerdict | None) -> BuildVerdict:
-    return BuildVerdict(
-        key, cell.uploaded_at, run, named.source_revision if named else None, passed=cell.passed, failed=cell.failed
-    )
+    source = own.source_revision if own else None
+    return BuildVerdict(key, cell.uploaded_at, cell.verdict, source, passed=cell.passed, failed=cell.failed)
 
 
 def branch_scopes(own: str | None, base: str | None) -> BranchScopes:
