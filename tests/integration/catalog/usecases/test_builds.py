@@ -18,7 +18,8 @@ from services.catalog.model.values import Page, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
 from services.catalog.storage.part_uploads import UploadSweeper
 from services.catalog.usecases.tests import NewTest
-from services.catalog.usecases.uploads import Cover, NewBuild
+from services.catalog.usecases.uploaded_files import Cover
+from services.catalog.usecases.uploads import NewBuild
 from services.catalog.usecases.workflows import NewWorkflow
 from services.chassis import context, ids
 from services.chassis.byte_ranges import FilePart
