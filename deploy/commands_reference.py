@@ -5,17 +5,14 @@ from pathlib import Path
 from mobiletest_automation.flows.parser import COMMANDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "maestro.md"
-HEADER = "| Command | Simulated device | Appium's fake driver | Chromium | Different from Maestro |"
+HEADER = "| Command | Simulated device | Chromium | Different from Maestro |"
 
 
 def with_table(page: str) -> str:
     """The page with the table as the declarations have it."""
-    rows = (
-        f"| `{spec.name}` | {spec.simulated} | {spec.fake_driver} | {spec.chromium} | {spec.difference} |"
-        for spec in COMMANDS.values()
-    )
+    rows = (f"| `{spec.name}` | {spec.simulated} | {spec.chromium} | {spec.difference} |" for spec in COMMANDS.values())
     begin = page.index(HEADER)
-    table = "\n".join((HEADER, "| --- | --- | --- | --- | --- |", *rows)).replace("  |", " |")
+    table = "\n".join((HEADER, "| --- | --- | --- | --- |", *rows)).replace("  |", " |")
     return page[:begin] + table + page[page.index("\n\n", begin) :]
 
 

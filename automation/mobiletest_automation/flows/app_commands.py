@@ -194,32 +194,28 @@ APP_COMMANDS = (
         "without `permissions`, all are granted [where the phone allows it](webdriver.md#what-devices-cannot-do); a "
         "browser grants those that are named, where Maestro does nothing, and `arguments` are query parameters of its "
         "page",
-        fake_driver="no effect",
         of_app=True,
     ),
-    CommandSpec("stopApp", _app_reader(StopApp), fake_driver="no effect", of_app=True),
+    CommandSpec("stopApp", _app_reader(StopApp), of_app=True),
     CommandSpec(
         "killApp",
         _app_reader(KillApp),
         "Android: the hub has to allow `adb_shell`; simulated devices stop the app",
-        fake_driver="no effect",
         of_app=True,
     ),
-    CommandSpec("clearState", _app_reader(ClearState), fake_driver="no effect", of_app=True),
+    CommandSpec("clearState", _app_reader(ClearState), of_app=True),
     CommandSpec(
         "clearKeychain",
         bare_reader(ClearKeychain()),
         simulated="no effect",
-        fake_driver="no effect",
         chromium="no effect",
     ),
     CommandSpec(
         "setPermissions",
         _read_set_permissions,
         "browsers can, where Maestro does nothing",
-        fake_driver="refused",
         of_app=True,
     ),
-    CommandSpec("openLink", _read_open_link, "in a browser only http and https", fake_driver="refused"),
-    CommandSpec("openBrowser", _read_open_browser, simulated="refused", fake_driver="refused"),
+    CommandSpec("openLink", _read_open_link, "in a browser only http and https"),
+    CommandSpec("openBrowser", _read_open_browser, simulated="refused"),
 )

@@ -169,7 +169,7 @@ def _read_variable(node: Node) -> str:
 
 def _ai_command(name: str, read: Reader, difference: str = "") -> CommandSpec:
     """Optional unless it says otherwise, as in Maestro: models err."""
-    return CommandSpec(name, read, difference, "with a model", "with a model", "with a model", optional=True)
+    return CommandSpec(name, read, difference, simulated="with a model", chromium="with a model", optional=True)
 
 
 AiCommand: TypeAlias = AssertWithAI | AssertNoDefectsWithAI | ExtractTextWithAI

@@ -68,7 +68,6 @@ class CommandSpec:
     read: Callable[..., BaseCommand]
     difference: str = ""
     simulated: Support = "yes"
-    fake_driver: Support = "yes"
     chromium: Support = "yes"
     holds_steps: bool = False
     optional: bool = False

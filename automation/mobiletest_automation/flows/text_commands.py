@@ -154,10 +154,7 @@ TEXT_COMMANDS = (
         "pressKey",
         _read_press_key,
         "a key that the device does not have is refused, also on iOS, where Maestro does nothing",
-        fake_driver="refused",
     ),
-    CommandSpec(
-        "back", bare_reader(Back()), "goes back on iOS, too, where Maestro does nothing", fake_driver="refused"
-    ),
-    CommandSpec("hideKeyboard", bare_reader(HideKeyboard()), simulated="no effect", fake_driver="no effect"),
+    CommandSpec("back", bare_reader(Back()), "goes back on iOS, too, where Maestro does nothing"),
+    CommandSpec("hideKeyboard", bare_reader(HideKeyboard()), simulated="no effect"),
 )

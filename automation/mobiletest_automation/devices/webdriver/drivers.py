@@ -6,7 +6,7 @@ driver in lower case, and whose object is a `Driver`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import lru_cache
 
 from mobiletest_automation.devices.port import (
     Build,
@@ -80,7 +80,7 @@ def find_driver(automation: str) -> Driver:
     return _DRIVERS.get(name) or _load_driver(name) or Driver(assemble=_assemble_phone)
 
 
-@cache
+@lru_cache(maxsize=64)  # hubs say names, too
 def _load_driver(name: str) -> Driver | None:
     from importlib.metadata import entry_points  # imports much, and most pools need none
 
