@@ -106,6 +106,8 @@ async def _folder(world: World, folder: Path) -> Sequence[Names]:
 
 async def _project(world: World, folder: Path) -> Sequence[Names]:
     await _folder(world, folder)
+    flow = "appId: com.example.shop\n---\n- launchApp\n- assertVisible: Email\n- tapOn: Email\n"
+    (folder / ".maestro" / "log-in.yaml").write_text(flow)
     (folder / "build").mkdir()
     (folder / "build" / "app.apk").write_bytes(apk(version="1.0"))
     return []

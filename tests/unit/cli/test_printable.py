@@ -85,6 +85,7 @@ CALLS: Mapping[str, Callable[[Output, str], Any]] = {
     "error_line": Output.error_line,
     "usage": Output.usage,
     "ask": Output.ask,
+    "prompt": Output.prompt,
     "confirm": Output.confirm,
     "table": lambda output, text: output.table((text, "b", text), [["", "a", text], [text, text, ""]]),
     "list": lambda output, text: output.list([text], (text,), lambda item: [item], empty=text),
