@@ -170,7 +170,8 @@ class Consumer:
         try:
             return await self._fetching
         except asyncio.CancelledError:
-            if not self._stopping:
+            task = asyncio.current_task()
+            if not self._stopping or (task is not None and task.cancelling()):
                 raise
             return []
         finally:

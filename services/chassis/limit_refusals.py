@@ -13,11 +13,10 @@ refusals = metrics.counter("mobiletest_limit_refusals_total", "Refusals because 
 
 
 def limit_reached(name: str, limit: int, advice: str, *, retry_after: float | None = None) -> DomainError:
-    """The error for what exceeds the limit, counted.
+    """The error for what exceeds the limit, to be raised by the caller; counted.
 
-    Raises:
-        ResourceExhausted: it is worth trying again in `retry_after` seconds (429).
-        PermissionDenied: without `retry_after`, because waiting does not help (403).
+    ResourceExhausted (429) with `retry_after`, the seconds after which it is worth trying again, and PermissionDenied
+    (403) without, because waiting does not help.
     """
     refusals.labels(name).inc()
     message = f"Your organisation has reached its limit {name} ({limit}): {advice}"

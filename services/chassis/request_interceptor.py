@@ -42,11 +42,7 @@ class KnownOrganisations:
     """Refuses calls for organisations that do not exist. Remembers which do: none is ever deleted."""
 
     def __init__(self, find: Callable[[], Awaitable[object]]) -> None:
-        """`find()` looks for the organisation of the current caller.
-
-        Raises:
-            NotFound: by `find`, if it does not exist.
-        """
+        """`find()` looks for the organisation of the current caller, and raises NotFound if it does not exist."""
         self._find = find
         self._known: set[str] = set()
 

@@ -155,3 +155,17 @@ async def test_a_stop_does_not_wait_for_the_poll() -> None:
     consumer.stop()
     await running
     assert member.ended
+
+
+async def test_a_cancellation_that_meets_the_stop_ends_the_consumer() -> None:
+    bench = Bench([])
+    member = WaitingGroupMember([], bench.clock)
+    bench.member = member
+    consumer = bench.made()
+    running = asyncio.create_task(consumer.run())
+    await eventually(lambda: member.waiting)
+    consumer.stop()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert member.ended
