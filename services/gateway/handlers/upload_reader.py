@@ -18,6 +18,8 @@ class UploadReader:
 
     content: StreamReader
     settings: Settings
+    # Beyond the largest file.
+    more_bytes: int = 0
     clock: Callable[[], float] = monotonic
     _received_bytes: int = 0
     # For the client only: a slow consumer does not make the client slow.
@@ -32,7 +34,7 @@ class UploadReader:
         while chunk := await self._receive():
             self._received_bytes += len(chunk)
             self._check_rate()
-            if self._received_bytes > self.settings.max_upload_bytes:
+            if self._received_bytes > self.settings.max_upload_bytes + self.more_bytes:
                 raise request_body.body_too_large(self.settings.max_upload_bytes)
             yield chunk
 
@@ -57,8 +59,8 @@ class UploadReader:
             raise request_body.upload_too_slow(settings.min_upload_bytes_per_second)
 
 
-async def accept_upload(request: web.BaseRequest, settings: Settings) -> UploadReader:
-    """Let the client send its body.
+async def accept_upload(request: web.BaseRequest, settings: Settings, *, more_bytes: int = 0) -> UploadReader:
+    """Let the client send its body. `more_bytes` may arrive beyond the largest file, if the headers give no length.
 
     Raises:
         HttpError: for what the headers say (413 or 415).
@@ -66,4 +68,4 @@ async def accept_upload(request: web.BaseRequest, settings: Settings) -> UploadR
     request_body.check_encoding(request)
     request_body.check_length(request, settings.max_upload_bytes)
     await request_body.send_100_continue(request)
-    return UploadReader(request.content, settings)
+    return UploadReader(request.content, settings, more_bytes)

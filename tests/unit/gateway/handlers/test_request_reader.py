@@ -9,7 +9,12 @@ from services.gateway.http.request_context import RequestContext
 from services.gateway.settings import Settings
 from tests.fakes.gateway import TOKEN
 
-SETTINGS = Settings(service_token=TOKEN, request_timeout_seconds=10, stream_timeout_seconds=3600)  # type: ignore[arg-type]
+SETTINGS = Settings(
+    service_token=TOKEN,  # type: ignore[arg-type]
+    object_store="memory:///",
+    request_timeout_seconds=10,
+    stream_timeout_seconds=3600,
+)
 
 
 def test_a_call_that_handles_files_has_the_time_of_an_upload() -> None:

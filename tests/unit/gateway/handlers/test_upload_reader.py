@@ -28,7 +28,12 @@ class SlowBody:
 
 async def receive(body: SlowBody, *, seconds_per_chunk: float = 0, rate: int = RATE) -> int:
     """The size of the body, whose receiver takes so long for each chunk."""
-    settings = Settings(service_token=TOKEN, idle_timeout_seconds=GRACE, min_upload_bytes_per_second=rate)  # type: ignore[arg-type]
+    settings = Settings(
+        service_token=TOKEN,  # type: ignore[arg-type]
+        object_store="memory:///",
+        idle_timeout_seconds=GRACE,
+        min_upload_bytes_per_second=rate,
+    )
     reader, size = UploadReader(body, settings, clock=lambda: body.now), 0  # type: ignore[arg-type]
     async for chunk in reader.chunks():
         size += len(chunk)

@@ -1,0 +1,169 @@
+"""Forms are read alike wherever packets end, and forms that are not valid say why."""
+
+from typing import Any
+
+import pytest
+from aiohttp import hdrs
+from aiohttp.test_utils import make_mocked_request
+
+from services.gateway.handlers.multipart_form import MAX_LINE_BYTES, MAX_LINES, MultipartForm, open_form
+from services.gateway.handlers.upload_reader import UploadReader
+from services.gateway.http.json_responses import HttpError
+from services.gateway.settings import Settings
+from tests.fakes.gateway import TOKEN
+
+FILE_SIZE = 64
+SETTINGS = Settings(service_token=TOKEN, object_store="memory:///", max_upload_bytes=FILE_SIZE)  # type: ignore[arg-type]
+NO_CRLF = "a line in the header of a part has no CRLF at its end"
+UNREADABLE = "the header of a part cannot be read"
+DISPOSITION = b'Content-Disposition: form-data; name="file"\r\n'
+END = b"\r\n--b--\r\n"
+
+
+class Body:
+    """A body that arrives in packets of this size."""
+
+    def __init__(self, content: bytes, packet: int) -> None:
+        self._packets = [content[at : at + packet] for at in range(0, len(content), packet)]
+
+    async def readany(self) -> bytes:
+        return self._packets.pop(0) if self._packets else b""
+
+
+Parts = list[tuple[str, str | None, bytes]]
+
+
+async def parts_of(content: bytes, packet: int) -> Parts:
+    reader = UploadReader(Body(content, packet), SETTINGS, more_bytes=1 << 20)  # type: ignore[arg-type]
+    form, parts = MultipartForm(reader, b"b"), Parts()
+    while (part := await form.next_part()) is not None:
+        parts.append((part.name, part.filename, b"".join([chunk async for chunk in form.chunks()])))
+    return parts
+
+
+async def read(content: bytes) -> Parts:
+    """The parts, which do not depend on the packets."""
+    packets = (1, 2, 3, 5, 7, len(content))
+    whole, *others = [await parts_of(content, packet) for packet in packets]
+    assert all(other == whole for other in others)
+    return whole
+
+
+async def refusal(content: bytes) -> str:
+    """The reason of a refusal, which does not depend on the packets."""
+    messages = set[str]()
+    for packet in (1, 2, 3, 5, 7, len(content)):
+        with pytest.raises(HttpError) as error:
+            await parts_of(content, packet)
+        assert (error.value.status, error.value.code) == (400, "BODY_BROKEN")
+        messages.add(str(error.value.message))
+    [message] = messages
+    prefix, _, reason = message.partition(": ")
+    assert prefix == "The body is not valid multipart/form-data"
+    return reason
+
+
+def one_part(header: bytes, content: bytes = b"content") -> bytes:
+    return b"--b\r\n" + header + b"\r\n" + content + END
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"content", b"\r\n", b"\r\r\n\r\n--", b"\r\n--\r\n--a", b"--b", b"\n--b\r\n", bytes(range(64))]
+)
+async def test_the_content_of_a_part_is_what_is_between_boundaries(content: bytes) -> None:
+    assert await read(one_part(DISPOSITION, content)) == [("file", None, content)]
+
+
+async def test_a_form_has_its_parts_in_order() -> None:
+    version = b'--b\r\ncontent-disposition: form-data; name="version"; filename="\xc4\x8d\xff"\r\n\r\n1\r\n'
+    assert await read(version + one_part(DISPOSITION)) == [("version", "č?", b"1"), ("file", None, b"content")]
+    assert await read(b"--b--") == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"--b \t\r\n" + DISPOSITION + b"\r\ncontent\r\n--b-- ",
+        b"\n" + one_part(DISPOSITION),
+        b"\r\n" + one_part(DISPOSITION),
+        b"This is\na preamble --b\r\n--bc\r\n" + one_part(DISPOSITION),
+        one_part(DISPOSITION) + b"an epilogue\r\n--b\r\n",
+        one_part(b'Content-Disposition: attachment; name="file"\r\n'),
+        one_part(b"X.Foo: bar\r\n" + DISPOSITION),
+        one_part(b"Content-Length: 1\r\n" + DISPOSITION),
+    ],
+    ids=["blanks", "LF", "CRLF", "preamble", "epilogue", "attachment", "header name", "length"],
+)
+async def test_unusual_forms_are_read(content: bytes) -> None:
+    assert await read(content) == [("file", None, b"content")]
+
+
+@pytest.mark.parametrize("header", [b"", b"Content-Type: text/plain\r\n"])
+async def test_a_part_without_a_name_is_a_field_without_one(header: bytes) -> None:
+    assert await read(one_part(header)) == [("", None, b"content")]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"nothing like it", "it ends before its final boundary"),
+        (
+            b"\r\n" * MAX_LINES + one_part(DISPOSITION),
+            "it does not begin with the boundary that its Content-Type names",
+        ),
+        (one_part(DISPOSITION).removesuffix(END), "it ends before its final boundary"),
+        (one_part(DISPOSITION).removesuffix(b"--\r\n"), "it ends before its final boundary"),
+        (one_part(DISPOSITION, b"a\r\n--bc"), "other text follows a boundary in its line"),
+        (
+            one_part(b"X: " + b"x" * MAX_LINE_BYTES + b"\r\n" + DISPOSITION),
+            f"a line of its headers or boundaries is longer than {MAX_LINE_BYTES} bytes",
+        ),
+        (one_part(b"X: x\r\n" * (MAX_LINES + 1)), f"the header of a part has more than {MAX_LINES} lines"),
+        (
+            one_part(b'Content-Disposition: form-data; name="fi\nle"\r\n'),
+            NO_CRLF,
+        ),
+        (one_part(b'Content-Disposition: form-data; name="fi\rle"\r\n'), UNREADABLE),
+        (one_part(b'Content-Disposition: form-data; name="fi\x00le"\r\n'), UNREADABLE),
+        (b"--b\r\nContent-Dis", NO_CRLF),
+        (one_part(b"nonsense\r\n"), UNREADABLE),
+        (one_part(DISPOSITION + b"Content-Type: Multipart/mixed; boundary=c\r\n"), "a part has parts itself"),
+    ],
+)
+async def test_a_form_that_is_not_valid_says_why(content: bytes, reason: str) -> None:
+    assert await refusal(content) == reason
+
+
+async def test_a_file_of_exactly_the_limit_is_read_and_a_larger_one_refused() -> None:
+    assert await read(one_part(DISPOSITION, b"x" * FILE_SIZE)) == [("file", None, b"x" * FILE_SIZE)]
+    with pytest.raises(HttpError, match=f"larger than {FILE_SIZE} bytes") as error:
+        await parts_of(one_part(DISPOSITION, b"x" * (FILE_SIZE + 1)), 10)
+    assert error.value.status == 413
+
+
+async def test_what_surrounds_the_parts_is_limited() -> None:
+    with pytest.raises(HttpError) as error:
+        await parts_of(one_part(DISPOSITION) + b"x" * (2 << 20), 1 << 16)
+    assert error.value.status == 413
+
+
+async def form_of(content_type: str, content: bytes) -> MultipartForm:
+    payload: Any = Body(content, len(content))
+    return await open_form(
+        make_mocked_request("POST", "/", {hdrs.CONTENT_TYPE: content_type}, payload=payload), SETTINGS
+    )
+
+
+@pytest.mark.parametrize("boundary", ["====abc==", "a/b", "a:b", "a b", "ab'c(d)e+f_g,h-i.j/k:l=m?n"])
+@pytest.mark.parametrize("parameter", ["{}", '"{}"', "{}; charset=utf-8"])
+async def test_the_boundary_is_the_whole_value(boundary: str, parameter: str) -> None:
+    content = one_part(DISPOSITION).replace(b"--b", f"--{boundary}".encode())
+    form = await form_of(f"multipart/form-data; Boundary={parameter.format(boundary)}", content)
+    part = await form.next_file()
+    assert part is not None
+    assert (part.name, [chunk async for chunk in form.chunks()]) == ("file", [b"content"])
+
+
+async def test_a_form_without_a_boundary_says_so() -> None:
+    with pytest.raises(HttpError, match="valid multipart/form-data: its Content-Type names no boundary"):
+        await form_of("multipart/form-data", b"x")
