@@ -23,8 +23,9 @@ class Settings(ProcessSettings):
     """host:port of the executor's API."""
     reporting_address: str = "127.0.0.1:50053"
     """host:port of reporting."""
-    object_store: str = "file:///var/lib/mobiletest"
-    """The store of catalog and executor. Uploads are written to it, and large downloads read from it."""
+    object_store: str
+    """The store of catalog and executor: with another one no upload succeeds. Uploads are written to it, and large
+    downloads read from it."""
     request_timeout_seconds: float = Field(default=10, gt=0)
     """The time limit of a request without X-Request-Timeout."""
     max_request_timeout_seconds: float = Field(default=60, gt=0)

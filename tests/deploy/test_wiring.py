@@ -7,8 +7,10 @@ import pytest
 
 from services.executor.pools.config import read_pools
 from tests.deploy.kustomize import (
+    OVERLAYS,
     POD_IP,
     ROOT,
+    SERVICES,
     TARGETS,
     Manifest,
     component,
@@ -194,6 +196,13 @@ def test_claims_that_are_mounted_exist(target: str) -> None:
         assert set(wanted) <= claims.keys()
         store = str(environment(target, deployment).get("MOBILETEST_OBJECT_STORE", ""))
         assert not wanted or store.startswith("file:///var/lib/mobiletest")
+
+
+@pytest.mark.parametrize("target", OVERLAYS)
+def test_all_object_stores_are_the_same(target: str) -> None:
+    environments = [environment(target, deployment_of(target, name)) for name in SERVICES if name != "reporting"]
+    [store] = {str(given.get("MOBILETEST_OBJECT_STORE", "")) for given in environments}
+    assert store
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 
-from services.chassis.errors import Unavailable
+from services.chassis.errors import DomainError, Unavailable
 from services.chassis.object_store import ObjectStore
 from services.chassis.stored_transfers import WRITES_OBJECTS, object_key
 from services.chassis.upload_rate import UploadRate
@@ -46,21 +46,29 @@ class UploadCalls:
         self._key_seconds = key_seconds
 
     async def send(self, upload: FileUpload, timeout: float) -> Any:
-        """The response of the service.
+        """The response of the service; after any failure nothing is left where it wanted the file.
 
         Raises:
             AioRpcError: the service ended the call with it.
             Unavailable: the service does not say where to write the file.
         """
         opened = self._rpc(None, timeout=timeout, metadata=(WRITES_OBJECTS,))
-        call = _Call(opened)
+        call, key = _Call(opened), None
         try:
             key = await call.begin(upload.first, self._key_seconds)
             if key is not None:
                 await call.write_all(self._store(call, key, upload))
             return await call.response()
-        finally:
+        except BaseException:
             opened.cancel()
+            if key is not None:
+                # Shielded, because the client may be gone, and a service with another store does not find the file.
+                await asyncio.shield(self._delete(key))
+            raise
+
+    async def _delete(self, key: str) -> None:
+        with suppress(DomainError):
+            await self._objects.delete(key)
 
     async def _store(self, call: "_Call", key: str, upload: FileUpload) -> None:
         stored = await self._objects.put_stream(key, _reported(call, upload, self._rate.limit(upload.chunks)))

@@ -40,6 +40,7 @@ class Written:
 def environment(backends: FakeBackends, **more: str) -> dict[str, str]:
     addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in backends.addresses.items()}
     ours = {"SERVICE_TOKEN": TOKEN, "HTTP_LISTEN": "127.0.0.1:0", "KAFKA_BOOTSTRAP": NO_BROKER, "LOG_LEVEL": "debug"}
+    ours["OBJECT_STORE"] = "memory:///"
     named = {f"MOBILETEST_{name}": value for name, value in {**ours, **more}.items()}
     return {**os.environ, **addresses, **named, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 

@@ -48,7 +48,7 @@ def test_document_is_valid_openapi() -> None:
 
 async def test_document_has_exactly_the_routes() -> None:
     upstreams = Upstreams(dict.fromkeys(("catalog", "executor", "reporting"), NoChannel()))
-    variables = Settings(service_token=TOKEN)  # type: ignore[arg-type]
+    variables = Settings(service_token=TOKEN, object_store="memory:///")  # type: ignore[arg-type]
     routes, _ = build_routes(variables, upstreams, Health(), asyncio.Event(), OpenStreams(KeyCache(), SystemClock()))
     served = {(route.method, route.path) for route in routes}
     written = {(verb.upper(), path) for path, item in DOCUMENT["paths"].items() for verb in item}

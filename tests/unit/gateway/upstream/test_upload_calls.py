@@ -145,7 +145,8 @@ async def test_a_service_that_names_no_key_is_unavailable(objects: ObjectStore) 
 
 
 async def test_nothing_is_stored_for_an_upload_that_is_refused(objects: ObjectStore) -> None:
-    for call in (FakeCall(EXISTS, end_at=1), FakeCall(EXISTS, key=KEY, end_at=2), FakeCall(EXISTS, key=KEY, end_at=3)):
+    """Not even if the service refuses the whole file, such as one that has another store."""
+    for call in (FakeCall(EXISTS, end_at=1), *(FakeCall(EXISTS, key=KEY, end_at=end) for end in (2, 3, 4))):
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await send(call, objects, *[CHUNK] * 5)
         assert caught.value.code() is EXISTS
