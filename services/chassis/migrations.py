@@ -58,6 +58,7 @@ async def migrate(mongo: Mongo, migrations: Sequence[Migration], *, wait_seconds
 
     Raises:
         SchemaIsNewer: a newer version has migrated the database.
+        ValueError: the migrations are not in the order of their ids, or two have the same.
     """
     ids = [migration.id for migration in migrations]
     if ids != sorted(set(ids)):

@@ -114,9 +114,9 @@ class ObjectStore:
             with _domain_errors(key):
                 part.replace(path)
         except BaseException:
-            # Shielded, because a request that is cancelled is the usual reason, and nobody else knows the name of the
-            # part.
-            await asyncio.shield(asyncio.to_thread(part.unlink, missing_ok=True))
+            # Shielded, because a request that is cancelled is the usual reason, and the part would take room until
+            # somebody deletes all below a prefix of its key.
+            await asyncio.shield(asyncio.to_thread(_remove, part))
             raise
         return stored
 
@@ -215,8 +215,17 @@ def _rename(source: Path, target: Path) -> None:
     # A missing object is an error here, before a folder is made for it and the move is tried again.
     source.stat()
     _in_folder(target, lambda: source.replace(target))
+    _remove_if_empty(source.parent)
+
+
+def _remove(file: Path) -> None:
+    file.unlink(missing_ok=True)
+    _remove_if_empty(file.parent)
+
+
+def _remove_if_empty(folder: Path) -> None:
     with suppress(OSError):
-        source.parent.rmdir()
+        folder.rmdir()
 
 
 def _create(path: Path) -> IO[bytes]:

@@ -102,14 +102,19 @@ class ImportUseCases:
         Raises:
             NotFound: no such app.
             InvalidArgument: the archive or its configuration is not accepted.
-            Aborted: another import of the workspace was faster.
+            Aborted: the upload was cut, or another import of the workspace was faster.
             PermissionDenied: the organisation has as many tests or stores as many bytes, or the app has as many tests,
                 as it may, and nothing is changed.
+            ResourceExhausted: the organisation's own uploads take the spool.
+            Unavailable: the spool is full, or the file is not in the object store.
         """
         if new.app_id is not None:
             require(await self._store.apps.get(new.app_id), "App")
         await _check_size(new.expected_bytes)
-        async with self._uploads.receive(arrive, _check_size, expected=new.expected_bytes) as (_, file):
+        async with (
+            self._uploads.receive(arrive, _check_size, expected=new.expected_bytes) as arrived,
+            arrived.open() as file,
+        ):
             found_workspace = await self._workspaces.read(file.path)
             flows = [flow for flow in found_workspace.flows if not flow.problems]
             if new.dry_run:

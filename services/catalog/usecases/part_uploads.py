@@ -11,7 +11,7 @@ from services.catalog.model.values import InvalidValue
 from services.catalog.ports import Store
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.errors import reports_violations, require
-from services.catalog.usecases.uploaded_files import Arrive
+from services.catalog.usecases.uploaded_files import Arrive, file_not_stored
 from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.clock import Clock
 from services.chassis.context import current
@@ -128,6 +128,7 @@ class PartUploadUseCases:
         Raises:
             NotFound: the upload does not exist, or ends meanwhile.
             InvalidArgument: the part has another size or SHA-256. And the errors of `arrive`.
+            Unavailable: the part is not in the object store.
         """
         upload = await self.get(upload_id)
         if not 1 <= number <= upload.count:
@@ -145,7 +146,7 @@ class PartUploadUseCases:
                 raise _wrong_size(number, size, f"only {stored.size}")
             if stored.sha256 != sha256:
                 raise InvalidValue("sha256", f"part {number} arrived with another SHA-256: send it again", "wrong_hash")
-            await self._objects.move(key, upload.key_of(number))
+            await self._keep(upload, key, number)
         except BaseException:
             with suppress(DomainError):  # it ends with the upload
                 await self._objects.delete(key)
@@ -154,6 +155,14 @@ class PartUploadUseCases:
         if under_way is None:
             await self._objects.delete(upload.key_of(number))
         return require(under_way, "Upload")
+
+    async def _keep(self, upload: PartUpload, key: str, number: int) -> None:
+        """Make the object the part of this number."""
+        try:
+            await self._objects.move(key, upload.key_of(number))
+        except NotFound:
+            await self.get(upload.id)  # with an upload that ended meanwhile, its parts are deleted
+            raise file_not_stored() from None
 
     async def complete(self, upload_id: str, new: NewBuild) -> Build:
         """The build of the upload, once: repeated, the same build.

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,17 +12,31 @@ from services.catalog.model.builds import ReceivedFile
 from services.catalog.model.part_uploads import parts_prefix
 from services.catalog.ports import Store
 from services.catalog.spool import Spool, SpoolRoom
+from services.chassis import logs
 from services.chassis.context import current
 from services.chassis.errors import DomainError, NotFound, Unavailable
 from services.chassis.file_writer import StoredFile
 from services.chassis.ids import random_id
+from services.chassis.mongo_errors import as_unavailable
 from services.chassis.object_store import ObjectStore
 from services.chassis.upload_rate import UploadRate
+
+log = logs.get(__name__)
 
 # Makes sure that a file may have so many bytes, which are about to be stored; errors of who receives the file.
 Cover: TypeAlias = Callable[[int], Awaitable[None]]
 # Stores the file of an upload at this key, or lets the caller store it, until it is there; what it has become.
 Arrive: TypeAlias = Callable[[str, Cover], Awaitable[StoredFile]]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivedFile:
+    """A file in the object store, which may be read as a local one."""
+
+    key: str
+    size: int
+    # The file inside a block, for which what is stored elsewhere is copied; Unavailable if it is not the announced one.
+    open: Callable[[], AbstractAsyncContextManager[ReceivedFile]]
 
 
 class UploadedFiles:
@@ -33,13 +49,10 @@ class UploadedFiles:
         self._rate = rate
 
     @asynccontextmanager
-    async def receive(self, arrive: Arrive, cover: Cover, *, expected: int) -> AsyncIterator[tuple[str, ReceivedFile]]:
-        """The complete file, and its key, inside the block; afterwards nothing is at the key. `expected` is the size
-        of the file or a bit more, 0 if unknown. What cannot be deleted, and what the caller still stores after a
-        failure, is left to the sweeper. The errors of `Spool.room`, `arrive` and `cover`.
-
-        Raises:
-            Unavailable: the file is not the one that was announced.
+    async def receive(self, arrive: Arrive, cover: Cover, *, expected: int) -> AsyncIterator[ArrivedFile]:
+        """The complete file inside the block; afterwards nothing is at its key. `expected` is the size of the file or
+        a bit more, 0 if unknown. What cannot be deleted, and what the caller still stores after a failure, is left to
+        the sweeper. The errors of `Spool.room`, `arrive` and `cover`.
         """
         upload_id = random_id()
         key = f"{parts_prefix(current().org_id, upload_id)}/file"
@@ -52,34 +65,42 @@ class UploadedFiles:
             await self._store.arriving_files.add(upload_id)
             try:
                 stored = await arrive(key, cover_all)
-                async with self._readable(key, stored, room) as path:
-                    yield key, ReceivedFile(path, stored.sha256, stored.size)
+                yield ArrivedFile(key, stored.size, partial(self._open, key, stored, room))
             finally:
                 with suppress(DomainError):
                     await self._objects.delete(key)
-                await self._store.arriving_files.end(upload_id)
+                await self._end(upload_id)
 
     async def store(self, chunks: AsyncIterator[bytes], key: str, cover: Cover) -> StoredFile:
         """Store the bytes at the key, not faster than the organisation may upload."""
         return await self._objects.put_stream(key, _covered(self._rate.limit(chunks), cover))
 
+    async def _end(self, upload_id: str) -> None:
+        """Without an error if MongoDB is not available: what the file is for may be done already."""
+        try:
+            await self._store.arriving_files.end(upload_id)
+        except Exception as error:
+            if as_unavailable(error) is None:
+                raise
+            log.warning("arriving_file_not_ended", upload_id=upload_id, exc_info=error)
+
     @asynccontextmanager
-    async def _readable(self, key: str, stored: StoredFile, room: SpoolRoom) -> AsyncIterator[Path]:
-        """The object as a file inside the block."""
+    async def _open(self, key: str, stored: StoredFile, room: SpoolRoom) -> AsyncIterator[ReceivedFile]:
+        """See `ArrivedFile`."""
         if (path := self._objects.local_path(key)) is not None:
             _check_stored(await asyncio.to_thread(_size_of, path) == stored.size)
-            yield path
+            yield ReceivedFile(path, stored.sha256, stored.size)
             return
         async with room.receive(self._read_stored(key)) as copy:
             _check_stored((copy.sha256, copy.size) == (stored.sha256, stored.size))
-            yield copy.path
+            yield copy
 
     async def _read_stored(self, key: str) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._objects.get_stream(key):
                 yield chunk
         except NotFound:
-            _check_stored(False)
+            raise file_not_stored() from None
 
 
 async def _covered(chunks: AsyncIterator[bytes], cover: Cover) -> AsyncIterator[bytes]:
@@ -98,8 +119,13 @@ def _size_of(path: Path) -> int | None:
 
 def _check_stored(is_stored: bool) -> None:
     if not is_stored:
-        message = (
-            "The file is not in the object store, or is another one than the gateway has stored: do both have the same "
-            "MOBILETEST_OBJECT_STORE?"
-        )
-        raise Unavailable(message, reason="FILE_NOT_STORED")
+        raise file_not_stored()
+
+
+def file_not_stored() -> Unavailable:
+    """The error for a file that the caller says it has stored."""
+    message = (
+        "The file is not in the object store, or is another one than the gateway has stored: do both have the same "
+        "MOBILETEST_OBJECT_STORE?"
+    )
+    return Unavailable(message, reason="FILE_NOT_STORED")

@@ -107,18 +107,20 @@ class UploadUseCases:
             AlreadyExists: it has the version.
             InvalidArgument: no version was sent or found, or the file is empty, too large or not a plausible app.
             PermissionDenied: the organisation has as many builds, or stores as many bytes, as it may.
-            Unavailable: the spool is full.
+            ResourceExhausted: the organisation's own uploads take the spool, or too many of them wait.
+            Aborted: the upload was cut.
+            Unavailable: the spool is full, too many uploads wait, or the file is not in the object store.
         """
         new = _validate(new)
         app = await self._check_room(new.app_id, new.version)
         await self.check_count()
         async with (
             self._quota.reserve(new.expected_bytes) as reservation,
-            self._files.receive(arrive, reservation.cover, expected=new.expected_bytes) as (key, file),
+            self._files.receive(arrive, reservation.cover, expected=new.expected_bytes) as arrived,
         ):
             new = _validate(final()) if final is not None else new
-            async with self._turn(file.size):
-                return await self._store_build(app, new, file, partial(self._objects.move, key))
+            async with self._turn(arrived.size), arrived.open() as file:
+                return await self._store_build(app, new, file, partial(self._objects.move, arrived.key))
 
     @reports_violations
     async def assemble(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> Build:

@@ -59,7 +59,8 @@ async def app_location(build: Build, hub: HubTarget, files: FileServing | None, 
     """The path or URL of the app for the hub, valid while `held` is open.
 
     Raises:
-        DeviceFailure: the artifact cannot be read, or stored for the hub.
+        DeviceFailure: the artifact cannot be read or stored for the hub, or the worker serves no files to a hub that
+            needs them (CONFIG_INVALID).
     """
     if build.static_url is not None or hub.opens_browsers:
         return None

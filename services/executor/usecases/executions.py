@@ -126,6 +126,7 @@ class ExecutionControl:
         """An artifact of a run, by its name within the run, or the part of it that was asked for.
 
         Raises:
+            NotFound: there is no such run, or it has no such artifact.
             InvalidArgument: as in `find_part`.
         """
         attempt, artifact = _find_artifact(await self._executions.run(execution_id, run_id), name)

@@ -102,7 +102,7 @@ class SessionHandlers:
         """End the session everywhere.
 
         Raises:
-            PermissionDenied: another site sent the request.
+            PermissionDenied: X-CSRF-Token is missing or wrong.
             ResourceExhausted: the key is used too often.
         """
         response = web.Response(status=204)

@@ -68,7 +68,7 @@ class BodyUploads:
         """The upload.
 
         Raises:
-            InvalidRequest: the form is not valid.
+            InvalidRequest: a parameter is not valid.
             HttpError: for what the headers say.
         """
         first: Any = (await self._reader.read(request)).message

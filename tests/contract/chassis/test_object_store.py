@@ -162,11 +162,12 @@ async def test_an_object_that_does_not_arrive_leaves_the_existing_one(store: Obj
     with pytest.raises(ConnectionResetError):
         await store.put_stream("org/k", arriving(CONTENT, ConnectionResetError()))
     with pytest.raises(ConnectionResetError):
-        await store.put_stream("org/new", arriving(CONTENT, ConnectionResetError()))
+        await store.put_stream("org/new/file", arriving(CONTENT, ConnectionResetError()))
     assert await content(store, "org/k") == b"before"
     with pytest.raises(NotFound):
-        await content(store, "org/new")
+        await content(store, "org/new/file")
     assert [path.name for path in files(tmp_path)] in ([], ["k"])
+    assert not (tmp_path / "new folder" / "org" / "new").exists()
 
 
 async def test_what_a_killed_process_leaves_of_an_object_is_below_its_prefix(tmp_path: Path) -> None:

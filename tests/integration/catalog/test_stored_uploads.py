@@ -135,11 +135,12 @@ async def test_a_refused_file_is_not_stored(service: Service, name: str) -> None
     assert service.files() == []
 
 
-async def test_a_file_that_is_not_in_the_store_makes_no_build(service: Service) -> None:
-    upload = build(service, await made(service), version="1")
-    await upload.begin()
-    error = await error_of(upload.end(CONTENT))
-    assert (type(error), error.reason) == (Unavailable, "FILE_NOT_STORED")
+async def test_a_file_that_is_not_in_the_store_makes_no_build_and_is_no_part(service: Service) -> None:
+    _, part = await start_parts(service, CONTENT)
+    for upload in (build(service, await made(service), version="1"), part()):
+        await upload.begin()
+        error = await error_of(upload.end(CONTENT))
+        assert (type(error), error.reason) == (Unavailable, "FILE_NOT_STORED")
 
 
 async def test_a_file_that_grows_too_large_ends_the_call(service: Service) -> None:
