@@ -114,7 +114,8 @@ class AttemptRunner:
                 wrong = Failure(Category.SCRIPT_ERROR, wrong_steps(error), error.message)
                 return AttemptResult(failure=_masked(wrong, secrets))
             session = self._open_session(request, config, secrets)
-            if session is None and (why := why_model_is_needed(flow, config, ask_model=request.ask_model)):
+            run_steps = flow.without(request.left_out)
+            if session is None and (why := why_model_is_needed(run_steps, config, ask_model=request.ask_model)):
                 return AttemptResult(failure=Failure(Category.CONFIG_INVALID, why, why))
             recorder = StepRecorder(
                 attempt=request.attempt,

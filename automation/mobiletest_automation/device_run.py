@@ -71,7 +71,7 @@ class DeviceRun:
     baselines: AcceptedBaselines
 
     async def run(self, device: Device) -> Failure | None:
-        check_supported(device, self.flow, self.files)
+        check_supported(device, self.flow.without(self.request.left_out), self.files)
         self.scope.built_in.add_device(device.info.flow_platform, device.info.udid or device.info.name)
         scope = await self._scope_of_flow()
         own_ids = await self._own_ids(scope)

@@ -74,6 +74,11 @@ class Workspace:
         return {**self._named.found.files, **inside}
 
     @property
+    def missing(self) -> Collection[Path]:
+        """Where the flows and scripts would be that flows name and that do not exist."""
+        return [Path(os.path.normpath(self._root / path)) for path in self._texts.missing]
+
+    @property
     def left_out(self) -> Mapping[str, str]:
         """Why files that flows may need are not sent."""
         return {self._path(name): reason for name, reason in self._found.left_out.items()}
@@ -94,9 +99,8 @@ class Workspace:
         Raises:
             InvalidWorkspace: its flows are not known.
         """
-        texts = WorkspaceTexts(self.files.texts, self._named, self.selected)
-        others = WorkspaceOthers(self.files.others, self._named, texts)
-        return FlowWorkspace(texts, others, self.selected, self._named.explain)
+        others = WorkspaceOthers(self.files.others, self._named, self._texts)
+        return FlowWorkspace(self._texts, others, self.selected, self._named.explain)
 
     @cached_property
     def _flows(self) -> FoundWorkspace | InvalidWorkspace:
@@ -141,8 +145,12 @@ class Workspace:
         return files, Manifest(root, tuple(sorted(self.selected)))
 
     def text(self, path: str) -> str | None:
-        """The content of a flow or a script; None if there is none, or it is no text."""
-        return WorkspaceTexts(self.files.texts, self._named, self.selected).get(path)
+        """The content of a flow or a script as it was first read; None if there is none, or it is no text."""
+        return self._texts.get(path)
+
+    @cached_property
+    def _texts(self) -> WorkspaceTexts:
+        return WorkspaceTexts(self.files.texts, self._named, self.selected)
 
     def display_path(self, path: str) -> str:
         """The path of a file from the working directory, or the absolute one if it is elsewhere."""
@@ -194,6 +202,11 @@ class WorkspaceTexts(Mapping[str, str]):
             file = self._named.find(path) if is_wanted else None
             self._read[path] = decode_text(_read_file(file, TEXT_BYTES + 1)) if file is not None else None
         return self._read[path]
+
+    @property
+    def missing(self) -> Collection[str]:
+        """The paths that were asked for and have no text."""
+        return [path for path, text in self._read.items() if text is None]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)

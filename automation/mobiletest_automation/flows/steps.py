@@ -1,7 +1,7 @@
 """Steps and flows: sentences, commands, and the commands that hold other steps."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from mobiletest_automation.flows.app_commands import AppCommand
@@ -176,6 +176,14 @@ class Flow:
     def own_steps(self) -> tuple[Step, ...]:
         """The steps in order, also those of the hooks, without those inside them."""
         return (*self.on_start, *self.steps, *self.on_complete)
+
+    def without(self, paths: Collection[str]) -> "Flow":
+        """The flow without its own steps at these paths."""
+        on_start, steps, on_complete = (
+            tuple(step for step in own if step.path not in paths)
+            for own in (self.on_start, self.steps, self.on_complete)
+        )
+        return replace(self, on_start=on_start, steps=steps, on_complete=on_complete)
 
     def every_step(self) -> Iterator[Step]:
         """All steps in order, those inside other steps after the one that holds them."""

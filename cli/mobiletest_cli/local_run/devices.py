@@ -48,6 +48,11 @@ class ChosenDevice:
         return not (self.hub or self.driver)
 
     @property
+    def keeps_apps(self) -> bool:
+        """Whether an app is there before a session begins."""
+        return not (self.is_simulated or self.is_browser)
+
+    @property
     def is_browser(self) -> bool:
         return "browserName" in self.capabilities
 

@@ -59,6 +59,10 @@ def prepare(
     planned = [_planned(flows[test["path"]], files, env, found_workspace.order) for test in chosen]
     if start or end:
         planned = [_select_part(output, planned, files, start, end)]
+        if wanted.app_files and device.keeps_apps and planned[0].begins_later:
+            hint = "Install it and leave it out, or run the flow from its first step"
+            message = f"--from goes on with the app on {device.name} and would not install {wanted.app_files[0]}"
+            raise CliError(message, USAGE, hint)
     plan = Plan(
         flows=planned,
         platform=device.platform,

@@ -37,8 +37,8 @@ WORKER = "this machine"
 class PlannedFlow:
     """A flow to run. `steps` are JSON, `positions` as `flows.positions` writes them, `files` those that it uses.
 
-    `in_order`: executionOrder of config.yaml names it. `left_out` are the paths of steps that are not run, and `part`
-    says which are ("steps 3 to 5 of 9"); "" for all.
+    `in_order`: executionOrder of config.yaml names it. `left_out` are the paths of steps that are not run, the first
+    among them if it `begins_later`, and `part` says which are ("steps 3 to 5 of 9"); "" for all.
     """
 
     path: str
@@ -49,6 +49,7 @@ class PlannedFlow:
     properties: tuple[tuple[str, str], ...] = ()
     in_order: bool = False
     left_out: frozenset[str] = frozenset()
+    begins_later: bool = False
     part: str = ""
     variant: Variant = EMPTY_VARIANT
 

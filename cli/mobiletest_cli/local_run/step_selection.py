@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -14,7 +15,7 @@ from mobiletest_automation.flows.selectors import ALWAYS
 from mobiletest_automation.flows.steps import Flow, Repeat, Retry, RunFlow, Step, walk
 from mobiletest_cli.errors import USAGE, CliError
 from mobiletest_cli.local_run.runner import PlannedFlow
-from mobiletest_cli.local_run.step_lines import find_step_lines
+from mobiletest_cli.local_run.step_lines import StepLines, find_step_lines
 from mobiletest_cli.workspace import Workspace
 
 _LINE = re.compile(r"(?P<file>.+?):(?P<line>\d{1,9})(:\d+)?", re.ASCII)
@@ -58,7 +59,8 @@ def select_steps(flow: PlannedFlow, files: Workspace, start: str | None, end: st
     begin, until = steps[first].first, steps[last].last
     numbers = f"step {begin}" if begin == until else f"steps {begin} to {until}"
     part = f"{numbers} of {steps[-1].last}"
-    return replace(flow, left_out=left_out, part=part, properties=(*flow.properties, ("part", part)))
+    properties = (*flow.properties, ("part", part))
+    return replace(flow, left_out=left_out, begins_later=first > 0, part=part, properties=properties)
 
 
 def _own_steps(flow: Flow, positions: str) -> Iterator[_OwnStep]:
@@ -89,6 +91,7 @@ class _Finder:
         self._files = files
         self._steps = steps
         self._option = option
+        self._lines: dict[str, Mapping[tuple[int, int], StepLines]] = {}
 
     def find(self, name: str) -> int:
         """The index of the step among those of the flow itself. CliError."""
@@ -112,27 +115,34 @@ class _Finder:
         raise self._no_step(name, f"the flow has {count} step{'' if count == 1 else 's'}")
 
     def _by_line(self, name: str, file: str, line: int) -> int:
-        named = [step.position.file for step in self._steps if step.position] + [
-            position.file for step in self._steps for position in step.inner
-        ]
-        path = next((each for each in named if self._is_named(file, each)), None)
-        if path is None:
+        of_steps = {step.position.file for step in self._steps if step.position}
+        files = of_steps | {position.file for step in self._steps for position in step.inner}
+        paths = {path for path in files if self._is_at(file, path)} or {
+            path for path in files if self._ends_with(file, path)
+        }
+        if not paths:
             raise self._no_step(name, f"the steps of the flow are in {self._files.display_path(self._path)}")
         for index, step in enumerate(self._steps):
-            if step.position is not None and step.position.file == path and self._has_line(step.position, line):
+            if step.position is not None and step.position.file in paths and self._has_line(step.position, line):
                 return index
         for index, step in enumerate(self._steps):
-            if any(position.file == path != self._path and self._has_line(position, line) for position in step.inner):
+            inner = (position for position in step.inner if position.file in paths - {self._path})
+            if any(self._has_line(position, line) for position in inner):
                 raise self._inside(name, index)
-        lines = [step.position.line for step in self._steps if step.position and step.position.file == path]
+        lines = [step.position.line for step in self._steps if step.position and step.position.file in paths]
         raise self._no_step(name, f"its steps begin in the lines {', '.join(map(str, lines))}" if lines else "")
 
-    def _is_named(self, file: str, path: str) -> bool:
+    def _is_at(self, file: str, path: str) -> bool:
+        return os.path.abspath(file) == os.path.abspath(self._files.display_path(path))
+
+    def _ends_with(self, file: str, path: str) -> bool:
         parts, shown = PurePath(file).parts, PurePath(self._files.display_path(path)).parts
         return shown[-len(parts) :] == parts
 
     def _has_line(self, position: SourcePosition, line: int) -> bool:
-        lines = find_step_lines(self._files.text(position.file) or "", position.line, position.column)
+        if position.file not in self._lines:
+            self._lines[position.file] = find_step_lines(self._files.text(position.file) or "")
+        lines = self._lines[position.file].get((position.line, position.column))
         return lines.first <= line <= lines.last if lines is not None else line == position.line
 
     def _inside(self, name: str, index: int) -> CliError:

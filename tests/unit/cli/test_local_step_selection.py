@@ -5,7 +5,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mobiletest_cli.errors import FAILED, OK, USAGE
+from mobiletest_cli.errors import FAILED, NO_VERDICT, OK, USAGE, CliError
+from mobiletest_cli.local_run.devices import ChosenDevice
+from mobiletest_cli.local_run.preparation import prepare
+from mobiletest_cli.output import Output
+from mobiletest_cli.selection import Selection
 from tests.unit.cli.local_shell import FAILING, PASSING, LocalShell
 
 FLOW = """appId: com.example.shop
@@ -53,12 +57,15 @@ def run_steps(shell: LocalShell, *options: str) -> list[int]:
         (("--from", ".maestro/flow.yaml:9:5", "--until", "3"), [2, 3, 4, 5]),
         (("--from", "flow.yaml:13"), [8, 9]),
         (("--from", "flow.yaml:4"), [9]),
+        (("--from", "../{folder}/.maestro/flow.yaml:13"), [8, 9]),
+        (("--from", "{absolute}/.maestro/flow.yaml:13"), [8, 9]),
     ],
 )
 def test_the_steps_from_one_to_another_run_with_their_usual_numbers(
     shell: LocalShell, options: tuple[str, ...], numbers: list[int]
 ) -> None:
-    assert run_steps(shell, *options) == numbers
+    names = {"folder": shell.folder.name, "absolute": shell.folder}
+    assert run_steps(shell, *(option.format(**names) for option in options)) == numbers
 
 
 @pytest.mark.parametrize(
@@ -124,3 +131,26 @@ def test_a_selection_of_all_steps_is_the_whole_test(shell: LocalShell) -> None:
     shell.write(flow=PASSING)
     ended = shell.run(".maestro/flow.yaml", "--from", "1", "--until", "2", "--json")
     assert (ended.document["runs"][0]["test_name"], "partial" in ended.document["runs"][0]) == ("Log in", False)
+
+
+def test_of_files_with_one_name_the_one_with_the_step_is_meant(shell: LocalShell) -> None:
+    (shell.folder / ".maestro/more").mkdir()
+    (shell.folder / ".maestro/more/flow.yaml").write_text(f"{SUBFLOW}- assertVisible: Log in\n")
+    shell.write(flow="appId: a\n---\n- launchApp\n- runFlow: more/flow.yaml\n- assertVisible: Log in\n")
+    ended = shell.run(".maestro/flow.yaml", "--from", "more/flow.yaml:5")
+    assert "--from more/flow.yaml:5 is inside step 2" in ended.err
+    assert run_steps(shell, "--until", "flow.yaml:4") == [1, 2, 3, 4, 5]
+
+
+def test_steps_that_are_left_out_need_nothing(shell: LocalShell) -> None:
+    shell.write(flow="appId: a\n---\n- launchApp\n- assertWithAI: {assertion: x}\n- tapOn: {css: button}\n")
+    assert run_steps(shell, "--until", "1") == [1]
+    assert shell.run(".maestro/flow.yaml").code == NO_VERDICT
+    assert shell.run(".maestro/flow.yaml", "--from", "3").code == NO_VERDICT
+
+
+def test_an_app_file_that_would_not_be_installed_is_refused(shell: LocalShell) -> None:
+    phone = ChosenDevice("Pixel", "Android", hub="http://127.0.0.1:4723")
+    wanted = Selection(paths=[shell.folder / ".maestro/flow.yaml"], app_files=[Path("shop.apk")])
+    with pytest.raises(CliError, match=r"goes on with the app on Pixel and would not install shop\.apk"):
+        prepare(Output(), wanted, phone, start="2")
