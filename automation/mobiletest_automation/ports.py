@@ -80,7 +80,7 @@ class HumanQuestion:
     """A question about a step that cannot continue; `screenshot` is the name of an artifact.
 
     To a person who tries steps it also says where the step is written, what is on the screen, and which answer has just
-    worked, if one has: that one may be kept.
+    worked, if one has: that one may be kept. `can_write`: so masked, it is a step of a flow that does the same.
     """
 
     text: str
@@ -90,6 +90,7 @@ class HumanQuestion:
     position: SourcePosition | None = None
     screen: tuple[str, ...] = ()
     worked: str = ""
+    can_write: bool = False
 
 
 class Human(Protocol):

@@ -29,7 +29,7 @@ MEANINGS = {
     NOT_FOUND: "no such app, build, test, workflow or execution",
     CANCELLED: "the execution was cancelled",
     TIMEOUT: "--timeout passed before the execution ended",
-    NO_VERDICT: "no verdict: infrastructure or configuration stopped the runs",
+    NO_VERDICT: "no verdict: infrastructure or configuration stopped the runs, or a person helped with --interactive",
     UNREACHABLE: "the server cannot be reached, or cannot answer",
     RATE_LIMITED: "a limit of the organisation is exhausted",
     INVALID_FILE: "a file or folder cannot be used",

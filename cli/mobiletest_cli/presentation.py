@@ -24,6 +24,15 @@ def outcome(run: Run) -> str:
     return "no verdict" if run["status"] == "failed" else str(run["status"])
 
 
+def result(run: Run) -> str:
+    """As `outcome`, but "passed with help" if a person answered a question of a run that passed."""
+    return "passed with help" if _passed_with_help(run) else outcome(run)
+
+
+def _passed_with_help(run: Run) -> bool:
+    return bool(run["success"] and (run.get("report_metadata") or {}).get("human_helped"))
+
+
 def device(run: Run) -> str:
     """The device of the last attempt; a simulated one says so."""
     last = run["attempts"][-1] if run["attempts"] else None
@@ -84,7 +93,7 @@ def _label(run: Run, *, shared: bool) -> str:
 def row(run: Run, label: str) -> list[str]:
     """The row of a run in a table of runs."""
     build = run["resolved_build_version"] or "-"
-    return [_test(run, label), outcome(run), build, device(run), duration(run["execution_time_seconds"]), reason(run)]
+    return [_test(run, label), result(run), build, device(run), duration(run["execution_time_seconds"]), reason(run)]
 
 
 def _test(run: Run, name: str) -> str:
@@ -111,23 +120,26 @@ def counts_text(numbers: Mapping[str, Any]) -> str:
     return f"{', '.join(parts) or 'no runs'} of {total} run{'' if total == 1 else 's'}"
 
 
-def headline(execution: Execution) -> str:
-    """One sentence about an execution: its name, how it ended and its numbers."""
+def headline(execution: Execution, runs: Sequence[Run] = ()) -> str:
+    """One sentence about an execution: its name, how it ended, also by its runs if they are given, and its numbers."""
     name = execution["workflow_name"] or execution.get("name") or "Execution"
     took = f" in {duration(execution['execution_time_seconds'])}" if execution["execution_time_seconds"] else ""
-    return f"{name}: {state(execution)}{took}, {counts(execution)}."
+    return f"{name}: {state(execution, runs)}{took}, {counts(execution)}."
 
 
 def show_headline(output: Output, execution: Execution, runs: Sequence[Run]) -> None:
     """The sentence about an execution, and what its results do not say."""
-    output.result(headline(execution))
+    output.result(headline(execution, runs))
     for note in notes(runs):
         output.result(note)
 
 
 def notes(runs: Sequence[Run]) -> list[str]:
     """What results do not say: sentences about parts of tests, and what simulated devices ran instead of the app."""
-    partial = (str(note) for run in runs if (note := run.get("partial")))
+    names = labels(runs)
+    partial = [
+        f"{names[run['id']]}: {note}" if len(runs) > 1 else str(note) for run in runs if (note := run.get("partial"))
+    ]
     return [*partial, *filter(None, [simulation(runs)])]
 
 
@@ -163,8 +175,12 @@ def current_build(app: App) -> tuple[str | None, str | None]:
     return app["latest_build_id"], app["latest_version"]
 
 
-def state(execution: Execution) -> str:
-    """ "passed", "failed", "no verdict", "cancelled", or "cancelling" or the status of one that has not ended."""
+def state(execution: Execution, runs: Sequence[Run] = ()) -> str:
+    """ "passed", "passed with help" if one of the runs did, "failed", "no verdict", "cancelled", or "cancelling" or the
+    status of one that has not ended.
+    """
+    if execution["success"] and any(map(_passed_with_help, runs)):
+        return "passed with help"
     if execution["success"] is not None:
         return "passed" if execution["success"] else "failed"
     status = str(execution["status"])

@@ -139,7 +139,7 @@ class HumanHelp:
     async def run(self, index: int, step: Step, run: RunStep) -> StepOutcome | None:
         """Run the step, and ask about it while it fails; None if a person skips it."""
         try:
-            return await self._run(step, run)
+            return await self._check(run(step))
         except StepFailed as failed:
             if not self._may_ask(failed):
                 raise
@@ -151,7 +151,7 @@ class HumanHelp:
         problem = failure
         worked: tuple[HumanAnswer, StepOutcome] | None = None
         for number in count() if self._interactive else range(QUESTIONS_LIMIT):
-            answer = await self.ask(index, step, failure, number, problem, worked[0].text if worked else "")
+            answer = await self.ask(index, step, failure, number, problem, worked[0] if worked else None)
             if self._interactive and answer.text == LOOK:
                 continue
             if worked is not None and answer.text == KEEP:
@@ -161,7 +161,7 @@ class HumanHelp:
             try:
                 followed = await self._follow(answer, step, run)
             except StepFailed as failed:
-                if self._interactive and not self._may_ask(failed):
+                if self._interactive and failed.category is Category.SESSION_LOST:
                     raise
                 problem, worked = failed if self._interactive else answer.explain(failed), None
                 if answer.text == RETRY or not self._interactive:
@@ -179,9 +179,10 @@ class HumanHelp:
             return failed.category in ASKABLE or failed.category.fault is Fault.TEST
         return failed.category in ASKABLE and not isinstance(failed, ScriptFailed)
 
-    async def _run(self, step: Step, run: RunStep) -> StepOutcome:
+    async def _check(self, running: Awaitable[StepOutcome]) -> StepOutcome:
+        """The outcome; what a device refuses is a failure that an interactive person is asked about."""
         try:
-            return await run(step)
+            return await running
         except DeviceFailure as failed:
             if not self._interactive:
                 raise
@@ -191,10 +192,10 @@ class HumanHelp:
         if answer.text == SKIP:
             return None
         if answer.text == RETRY:
-            return await self._run(step, run)
+            return await self._check(run(step))
         if answer.chooses_element:
-            return await self.act_on_choice(answer)
-        return await self._run(answer.step(commands=self._interactive), run)
+            return await self._check(self.act_on_choice(answer))
+        return await self._check(run(answer.step(commands=self._interactive)))
 
     async def ask(
         self,
@@ -203,12 +204,13 @@ class HumanHelp:
         failed: StepFailed,
         number: int,
         problem: StepFailed | None = None,
-        worked: str = "",
+        worked: HumanAnswer | None = None,
     ) -> HumanAnswer:
         """The answer to the question of this number about the step, which says the `problem`, or `failed` without one.
 
         Raises:
             StepFailed: nobody answers, or the answer is FAIL: `failed`, with the reason added.
+            DeviceFailure: the device cannot be read meanwhile; of an interactive person, only if its session is lost.
         """
         choices = self._choices(step)
         mask = self._recorder.secrets.mask
@@ -217,7 +219,12 @@ class HumanHelp:
         question = HumanQuestion(text, index, options)
         if self._interactive:
             position, screen = self._recorder.steps[index].position, await self._read_screen()
-            question = replace(question, position=position, screen=tuple(map(mask, screen)), worked=worked)
+            question = replace(question, position=position, screen=tuple(map(mask, screen)))
+            if worked is not None:
+                shown = mask(worked.text)
+                means_same = worked.text in (shown, self._recorder.secrets.fill_template(shown))
+                can_write = means_same and not worked.chooses_element
+                question = replace(question, worked=shown, can_write=can_write)
         began = monotonic()
         answer = await self._wait_for_answer(question, number)
         if answer is None:
@@ -247,7 +254,7 @@ class HumanHelp:
 
     async def _wait_for_answer(self, question: HumanQuestion, number: int) -> str | None:
         """Ask, with a screenshot, and keep the session of the device alive meanwhile."""
-        screenshot = await self._take_screenshot(question.step_index, number)
+        screenshot = await self._take_screenshot(question.step_index, 0 if self._interactive else number)
         asking = asyncio.ensure_future(self._human.ask(replace(question, screenshot=screenshot)))
         try:
             while not asking.done():
@@ -260,10 +267,14 @@ class HumanHelp:
         return well_formed(answer).strip() if answer is not None else None
 
     async def _keep_alive(self) -> None:
-        """Bounded, because an answer may come meanwhile."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._keepalive_seconds):
-                await self._device.view.tree()
+        """Bounded, because an answer may come meanwhile. An interactive person may repair all but a lost session."""
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._keepalive_seconds):
+                    await self._device.view.tree()
+        except DeviceFailure as failed:
+            if not self._interactive or failed.category is Category.SESSION_LOST:
+                raise
 
     async def _take_screenshot(self, index: int, number: int) -> str:
         try:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
@@ -18,7 +17,7 @@ from uuid import uuid4
 
 from mobiletest_automation import logs
 from mobiletest_automation.web_addresses import EVERY_NAME, EVERYWHERE
-from mobiletest_cli.errors import TIMEOUT, USAGE, CliError
+from mobiletest_cli.errors import NO_VERDICT, OK, TIMEOUT, USAGE, CliError
 from mobiletest_cli.interruption import Interrupted
 from mobiletest_cli.local_run.devices import ChosenDevice, choose_device
 from mobiletest_cli.local_run.flow_editor import FlowEditor
@@ -53,7 +52,9 @@ class LocalTestRun:
         self._output = output
         self._destinations = destinations
         self._machine = machine or ThisMachine()
+        # Of the last run.
         self._evidence: Path | None = None
+        self._evidence_folders: Collection[EvidenceFolder] = ()
 
     def run(self, wanted: Selection, options: LocalOptions, limits: Limits) -> int:
         """The exit code. A signal ends it, and closes the session first.
@@ -75,8 +76,10 @@ class LocalTestRun:
 
     def _run_once_more(self, wanted: Selection, options: LocalOptions, limits: Limits, device: ChosenDevice) -> int:
         """As `_run_once`, but what is wrong is shown, since the next change may repair it."""
-        if self._destinations.artifacts is None and self._evidence is not None:
-            shutil.rmtree(self._evidence, ignore_errors=True)
+        for folder in self._evidence_folders:
+            folder.delete()
+        if self._evidence is not None:
+            _remove_if_empty(self._evidence)
         try:
             return self._run_once(wanted, options, limits, device)
         except CliError as error:
@@ -88,6 +91,7 @@ class LocalTestRun:
         part = f" ({plan.flows[0].part})" if plan.flows[0].part else ""
         name = wanted.name or wanted.workspace or Path.cwd().name or "mobiletest"
         results = LocalResults(str(uuid4()), f"{name}{part}")
+        self._evidence_folders = results.evidence_folders.values()
         app = wanted.app_files[0] if wanted.app_files else None
         with self._evidence_folder() as evidence:
             with _logs_shown(self._output), running_hub(device) as running:
@@ -106,6 +110,8 @@ class LocalTestRun:
         paths = {run.path: files.display_path(run.path) for run in results.runs}
         report = Report(execution, results.documents(), None, paths, "", files.display_path)
         code = reason.exit_code if reason is not None else exit_code(execution, None, fail_on_cancellation=False)
+        if code == OK and any(run.success and run.human_helped for run in results.runs):
+            code = NO_VERDICT
         return publish(self._output, ResultFiles(results, self._output, self._destinations), report, code, error=reason)
 
     @contextmanager
@@ -259,7 +265,7 @@ class _LogLines:
 @contextmanager
 def _logs_shown(output: Output) -> Iterator[None]:
     """Show logs as lines of the command if MOBILETEST_DEBUG is set: they are for operators of servers."""
-    import structlog  # after `logs`, which keeps it small
+    import structlog
 
     earlier = structlog.get_config()
     if os.environ.get("MOBILETEST_DEBUG"):

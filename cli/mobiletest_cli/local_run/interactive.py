@@ -6,11 +6,11 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
-import yaml
-
+from mobiletest_automation.flows.documents import read_yaml
+from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.steps.human_help import FAIL, KEEP, LOOK, RETRY, SKIP
 from mobiletest_cli.errors import USAGE, CliError
 
@@ -28,6 +28,7 @@ _HELP = (
     "Enter shows the screen again."
 )
 _WORKED = "It worked. Write it into the file: replace the step by it, or insert it before the step; or go on without."
+_ONLY_WORKED = "It worked, but is no step that can be written into the file: go on without, or try another step."
 _WORDS = {"": LOOK, "retry": RETRY, "skip": SKIP, "quit": FAIL}
 
 
@@ -77,12 +78,17 @@ class TerminalHuman:
         for option in question.options:
             if option not in _WORDS.values():
                 say(f"  > {option}")
-        say(_WORKED if question.worked else _HELP)
+        if question.worked:
+            say(_WORKED if question.can_write else _ONLY_WORKED)
+        else:
+            say(_HELP)
 
     def _was_written(self, question: HumanQuestion, how: str) -> bool:
         """Whether the file has the step that worked; why not is said."""
         position = question.position
         try:
+            if not question.can_write:
+                raise CliError("the step was not written: it is a choice, or has a secret that is no variable", USAGE)
             if position is None:
                 raise CliError("the step was not written: where the failed step is written is not known", USAGE)
             write = self._editor.replace if how == "replace" else self._editor.insert
@@ -98,10 +104,11 @@ def as_yaml(typed: str) -> str:
     """The line of a flow for a sentence or a command as a person types it: "- tapOn: Pay"."""
     text = typed.removeprefix("- ").strip()
     try:
-        value = yaml.safe_load(f"- {text}")[0]
-    except yaml.YAMLError:
+        value = read_yaml(f"- {text}", "step").value
+    except DocumentError:
         value = None
-    is_step = isinstance(value, dict) or value == text or (isinstance(value, str) and text[:1] in ("'", '"'))
+    item = value[0].value if isinstance(value, tuple) and len(value) == 1 else None
+    is_step = isinstance(item, Mapping) or item == text or (isinstance(item, str) and text[:1] in ("'", '"'))
     return f"- {text if is_step else json.dumps(text, ensure_ascii=False)}"
 
 
@@ -122,8 +129,12 @@ async def read_line() -> str | None:
     typed: asyncio.Future[bytes] = loop.create_future()
 
     def read() -> None:
-        if not typed.done():
+        if typed.done():
+            return
+        try:
             typed.set_result(os.read(descriptor, 65536))
+        except OSError:  # the terminal is gone
+            typed.set_result(b"")
 
     loop.add_reader(descriptor, read)
     try:

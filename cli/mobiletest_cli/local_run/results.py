@@ -48,6 +48,11 @@ class LocalRun:
     completed_at: datetime | None = None
 
     @property
+    def human_helped(self) -> bool:
+        """Whether a person's answer let a step continue."""
+        return any(attempt.human_helped for attempt in self.attempts)
+
+    @property
     def seconds(self) -> float | None:
         """How long it took, once it has ended."""
         if self.started_at is None or self.completed_at is None:
@@ -170,7 +175,7 @@ class LocalResults:
             "attempts": [self._attempt(run, attempt) for attempt in run.attempts],
             "failure": _failure(run.failure),
             "metadata": None,
-            "report_metadata": None,
+            "report_metadata": {"human_helped": True} if run.human_helped else None,
             "question": None,
             "source_path": run.path,
         }
@@ -246,8 +251,7 @@ class LocalResults:
 def partial(run: LocalRun) -> str:
     """Why a run says nothing of the whole test, in sentences; "" if it does."""
     part = f"Only {run.part} ran, so this says nothing of the whole test." if run.part else ""
-    helped = any(attempt.human_helped for attempt in run.attempts)
-    return " ".join(filter(None, [part, HELPED if helped else ""]))
+    return " ".join(filter(None, [part, HELPED if run.human_helped else ""]))
 
 
 def _failing_step(run: api_types.Run) -> api_types.StepResult | None:

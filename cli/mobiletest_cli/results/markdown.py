@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mobiletest_automation.flows.printable import printable
 from mobiletest_cli.output import duration
-from mobiletest_cli.presentation import counts, is_simulated, notes, outcome, state
+from mobiletest_cli.presentation import counts, is_simulated, notes, outcome, result, state
 from mobiletest_cli.results.report import ENDED, Report, earlier_failures, shorten
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Execution, Gate, GateReason, Run
+    from mobiletest_cli.api_types import GateReason, Run
 
 # Bytes: GitHub shows no larger job summary.
 SIZE_LIMIT = 1024 * 1024
@@ -74,18 +74,19 @@ def _heading(report: Report) -> str:
     name = escape(str(execution["workflow_name"] or execution.get("name") or "mobiletest"))
     took = execution["execution_time_seconds"]
     lines = [
-        f"## {name}: {_verdict(execution, gate)}",
+        f"## {name}: {_verdict(report)}",
         f"{counts(execution)}{f' in {duration(took)}' if took else ''}. "
         + _linked(f"Execution {escape(execution['id'])}", report.link),
     ]
     lines += [escape(gate["summary"], _TEXT_LENGTH)] if gate else []
-    lines += [f"**{note}**" for note in (_unfinished(report.runs), *notes(report.runs)) if note]
+    remarks = filter(None, (_unfinished(report.runs), *notes(report.runs)))
+    lines += [f"**{escape(remark, 2 * _TEXT_LENGTH)}**" for remark in remarks]
     return "\n\n".join(lines) + "\n\n"
 
 
-def _verdict(execution: Execution, gate: Gate | None) -> str:
+def _verdict(report: Report) -> str:
     """The gate's result next to the execution's: failures that are known do not block."""
-    word = escape(state(execution))
+    word, gate = escape(state(report.execution, report.runs)), report.gate
     if gate is None or (gate["result"] == "pass" and word == "passed"):
         return word
     return f"{word}, gate: {escape(str(gate['result']))}"
@@ -98,10 +99,10 @@ def _unfinished(runs: Sequence[Run]) -> str:
 
 def _row(report: Report, run: Run) -> str:
     last = run["attempts"][-1] if run["attempts"] else None
-    result = escape(outcome(run))
+    shown = escape(result(run))
     device = escape(last["device"]) if last and last["device"] else "-"
     cells = [
-        result if run["success"] else _linked(f"**{result}**", report.link_of(run)),
+        shown if run["success"] else _linked(f"**{shown}**", report.link_of(run)),
         escape(report.labels[run["id"]]),
         escape(run["resolved_build_version"] or "-"),
         f"{device} (simulated)" if is_simulated(run) else device,

@@ -1,6 +1,8 @@
 """`--interactive`: what a person at the terminal sees and types, and what becomes of it."""
 
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from mobiletest_automation.flows.positions import SourcePosition
 from mobiletest_automation.ports import HumanQuestion
 from mobiletest_cli.errors import USAGE
 from mobiletest_cli.local_run.flow_editor import FlowEditor
-from mobiletest_cli.local_run.interactive import TerminalHuman, as_yaml
+from mobiletest_cli.local_run.interactive import TerminalHuman, as_yaml, read_line
 from mobiletest_cli.local_run.results import EvidenceFolder
 from mobiletest_cli.output import Output
 from tests.unit.cli.local_shell import PASSING, LocalShell
@@ -22,7 +24,7 @@ FAILED = HumanQuestion(
     position=SourcePosition("flow.yaml", 3, 3),
     screen=('button "Pay"',),
 )
-WORKED = HumanQuestion(FAILED.text, 0, FAILED.options, position=FAILED.position, worked="- tap Pay")
+WORKED = replace(FAILED, worked="- tap Pay", can_write=True)
 
 
 class Person:
@@ -53,6 +55,7 @@ class Person:
         (FAILED, ["replace\n"], "- replace"),
         (FAILED, ['tap the 1st: button "Add"\n'], 'tap the 1st: button "Add"'),
         (WORKED, ["go on\n"], "keep"),
+        (replace(WORKED, can_write=False), ["replace\n", "insert\n", "go on\n"], "keep"),
         (WORKED, ["back\n"], "- back"),
     ],
 )
@@ -98,6 +101,9 @@ async def test_what_cannot_be_written_is_said_and_the_person_is_asked_again(
         ("tap # 5", '- "tap # 5"'),
         ("tap [", "- tap ["),
         ("5", '- "5"'),
+        ("inputText: 2026-02-30", "- inputText: 2026-02-30"),
+        ("!!timestamp 99", '- "!!timestamp 99"'),
+        ("[" * 2000, f'- "{"[" * 2000}"'),
     ],
 )
 def test_what_is_typed_becomes_a_line_of_a_flow(typed: str, line: str) -> None:
@@ -109,3 +115,11 @@ def test_without_a_terminal_it_is_refused(tmp_path: Path, capsys: pytest.Capture
     shell.write(a=PASSING)
     ended = shell.run("--interactive")
     assert (ended.code, "--interactive asks at a terminal, and there is none" in ended.err) == (USAGE, True)
+
+
+async def test_a_terminal_that_is_gone_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.openpty()
+    with os.fdopen(theirs) as terminal:
+        monkeypatch.setattr("sys.stdin", terminal)
+        os.close(ours)
+        assert await read_line() is None

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mobiletest_cli.output import Output
-from mobiletest_cli.presentation import current_build, show_failure, show_runs, state
-from tests.unit.cli.report_samples import failed, passed
+from mobiletest_cli.presentation import current_build, show_failure, show_headline, show_runs, state
+from tests.unit.cli.report_samples import failed, passed, report
 
 
 def variant(values: dict[str, str] | None = None, *left_out: str) -> dict[str, Any]:
@@ -67,3 +67,13 @@ def test_an_execution_that_was_cancelled_and_has_not_ended_is_said_so() -> None:
         "completed_at": "2026-11-28T04:00:01Z",
     }
     assert state({**execution, **ended}) == "cancelled"
+
+
+def test_a_run_that_a_person_helped_has_not_simply_passed(capsys: pytest.CaptureFixture[str]) -> None:
+    helped = passed("Pay", report_metadata={"human_helped": True}, partial="A person helped.")
+    runs = [passed("Log in"), helped]
+    show_runs(Output(), runs)
+    show_headline(Output(), report(*runs).execution, runs)
+    shown = capsys.readouterr().out
+    assert shown.count("passed with help") == 2
+    assert "Pay: A person helped." in shown

@@ -176,6 +176,20 @@ async def test_cancelling_while_a_person_is_asked_closes_the_device() -> None:
     assert device.closed == 1
 
 
+def new_help(device: FakeDevice, human: FakeHuman, *, interactive: bool = False) -> tuple[HumanHelp, StepRecorder]:
+    """With a device that is read again and again while the person thinks."""
+    recorder = StepRecorder(attempt=1, evidence=FakeEvidence(), now=lambda: datetime.now(UTC), progress=None)
+    watcher = Watcher(device)
+    actions = DeviceActions(device, watcher, Keyboard(device, watcher, recorder.secrets))
+    return (
+        HumanHelp(human, device, watcher, actions, recorder, interactive=interactive, keepalive_seconds=0.01),
+        recorder,
+    )
+
+
+PAY = Step(path="steps[0]", name="sentence", command=Sentence("Tap Pay"))
+
+
 async def test_an_answer_ends_the_waiting_although_the_device_hangs() -> None:
     looked_at = asyncio.Event()
 
@@ -191,19 +205,42 @@ async def test_an_answer_ends_the_waiting_although_the_device_hangs() -> None:
             return await super().ask(question)
 
     device, failed = Hanging(), StepFailed(Category.ELEMENT_NOT_FOUND, "not there")
-    recorder = StepRecorder(attempt=1, evidence=FakeEvidence(), now=lambda: datetime.now(UTC), progress=None)
-    step = Step(path="steps[0]", name="sentence", command=Sentence("Tap Pay"))
-    watcher = Watcher(device)
-    actions = DeviceActions(device, watcher, Keyboard(device, watcher, recorder.secrets))
-    human_help = HumanHelp(Late("skip"), device, watcher, actions, recorder, keepalive_seconds=0.01)
-    assert (await human_help.ask(recorder.begin(step, 0), step, failed, 0)).text == "skip"
+    human_help, recorder = new_help(device, Late("skip"))
+    assert (await human_help.ask(recorder.begin(PAY, 0), PAY, failed, 0)).text == "skip"
+
+
+@pytest.mark.parametrize("category", [Category.APP_CRASH, Category.SESSION_LOST])
+async def test_only_a_lost_session_ends_the_question_to_an_interactive_person(category: Category) -> None:
+    read_again = asyncio.Event()
+
+    class Failing(FakeDevice):
+        async def tree(self, css: frozenset[str] = frozenset()) -> Element:
+            if human.questions:
+                read_again.set()
+            raise DeviceFailure(category, "it is gone")
+
+    class Late(FakeHuman):
+        async def ask(self, question: HumanQuestion) -> str | None:
+            answer = await super().ask(question)
+            await read_again.wait()
+            await asyncio.sleep(0)
+            return answer
+
+    human = Late("skip")
+    human_help, recorder = new_help(Failing(), human, interactive=True)
+    asking = human_help.ask(recorder.begin(PAY, 0), PAY, StepFailed(category, "it is gone"), 0)
+    if category is Category.SESSION_LOST:
+        with pytest.raises(DeviceFailure, match="it is gone"):
+            await asking
+    else:
+        assert (await asking).text == "skip"
 
 
 async def try_steps(
-    *answers: str | None, steps: Sequence[object] = ("Tap Buy", "back")
+    *answers: str | None, steps: Sequence[object] = ("Tap Buy", "back"), device: FakeDevice | None = None, **fields: Any
 ) -> tuple[FakeHuman, AttemptResult]:
     human = FakeHuman(*answers)
-    return human, await run(FakeDevice(TWO), human, *steps, interactive=True)
+    return human, await run(device or FakeDevice(TWO), human, *steps, interactive=True, **fields)
 
 
 async def test_an_interactive_person_tries_steps_until_one_is_kept() -> None:
@@ -242,3 +279,33 @@ async def test_scripts_are_asked_about_at_a_terminal_only() -> None:
     other = FakeHuman("skip")
     assert (await run(FakeDevice(TWO), other, *steps)).failure is not None
     assert other.questions == []
+
+
+async def test_only_a_step_can_be_written_and_with_its_variables_for_secrets() -> None:
+    typed, choice = "- inputText: hunter22", 'tap the 2nd: button "Add"'
+    fields = {"env": {"PASSWORD": "hunter22"}, "secrets": frozenset({"PASSWORD"})}
+    human, result = await try_steps(typed, choice, "- back", "keep", steps=["Tap Add"], **fields)
+    assert result.failure is None
+    assert [(question.worked, question.can_write) for question in human.questions[1:]] == [
+        ("- inputText: ${PASSWORD}", True),
+        (choice, False),
+        ("- back", True),
+    ]
+
+
+@pytest.mark.parametrize("category", [Category.NETWORK_ERROR, Category.APP_CRASH])
+async def test_an_interactive_person_is_asked_until_the_person_ends_it(category: Category) -> None:
+    device = FakeDevice(TWO)
+    device.failing["tap"] = DeviceFailure(category, "it died")
+    answers = ("- tapOn: Pay", 'tap the 1st: button "Add"', "skip")
+    human, result = await try_steps(*answers, steps=["Tap Add"], device=device)
+    assert (result.failure, [question.text for question in human.questions]) == (
+        None,
+        [human.questions[0].text, *["This step cannot continue: Tap Add\nit died"] * 2],
+    )
+
+
+async def test_the_screens_of_an_interactive_person_take_the_place_of_each_other() -> None:
+    human, result = await try_steps("look", "look", "skip")
+    assert {question.screenshot for question in human.questions} == {"attempt-1-step-000-question-1.png"}
+    assert len(result.artifacts) == 1
