@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mobiletest_cli.errors import INTERRUPTED, TERMINATED, CliError
+from mobiletest_cli.errors import INTERRUPTED, TERMINATED, USAGE, CliError
 from mobiletest_cli.folder_search import IGNORED, is_hidden, shown
 from mobiletest_cli.interruption import Interrupted, interruption
 from mobiletest_cli.output import Output
-from mobiletest_cli.workspace import find_files
+from mobiletest_cli.workspace import Workspace, find_files
 
 PAUSE_SECONDS = 0.3
 # What tells one state of a file from another: time, size and inode; None for one that is missing.
@@ -20,12 +20,27 @@ _State = tuple[int, int, int] | None
 
 
 class WatchedFiles:
-    """The files that a run reads: those of its flows, and the app. `without` is a folder that runs write to."""
+    """The files that a run reads: those of its flows, and the app. `without` is a folder that runs write to.
 
-    def __init__(self, paths: Sequence[Path], others: Sequence[Path] = (), *, without: Path | None = None) -> None:
+    Raises:
+        CliError: flows are in the folder that runs write to.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        others: Sequence[Path] = (),
+        *,
+        without: Path | None = None,
+        find: Callable[[Sequence[Path]], Workspace] = find_files,
+    ) -> None:
         self._paths = [Path(os.path.abspath(path)) for path in paths]
         self._others = [Path(os.path.abspath(path)) for path in others]
         self._without = without and Path(os.path.abspath(without))
+        self._find = find
+        if written := next(filter(self._is_written, self._paths), None):
+            hint = "Give --artifacts another folder, such as artifacts"
+            raise CliError(f"{shown(written)} is in the folder of --artifacts, so it is not watched", USAGE, hint)
         self._folders: Mapping[Path, _State] = {}
         self._files: Sequence[Path] = ()
 
@@ -38,7 +53,10 @@ class WatchedFiles:
     def _list(self) -> None:
         files = {path for path in self._paths if not path.is_dir()} | {*self._others}
         try:
-            files |= set(find_files(self._paths).paths.values())
+            workspace = self._find(self._paths)
+            files |= {*workspace.paths.values(), *workspace.missing}
+        except Interrupted:
+            raise
         except CliError:  # the run says what is wrong
             files |= set(self._files)
         self._files = sorted(file for file in files if not self._is_written(file))
@@ -62,7 +80,8 @@ def run_on_change(
         code = run()
         if code in (INTERRUPTED, TERMINATED):
             return code
-        output.say(f"Waiting for a change of {len(before)} file{'' if len(before) == 1 else 's'}; Ctrl-C to end.")
+        count = sum(state is not None for state in before.values())
+        output.say(f"Waiting for a change of {count} file{'' if count == 1 else 's'}; Ctrl-C to end.")
         try:
             with interruption():
                 changed = _wait_for_change(files, before, sleep)
@@ -89,7 +108,7 @@ def _wait_for_change(
 def _state(path: Path) -> _State:
     try:
         status = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # a flow may name what no file is called
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
 

@@ -19,20 +19,23 @@ def flow(tmp_path: Path) -> Path:
     return path
 
 
-def run_local(flow: Path, option: str) -> AbstractContextManager[Terminal]:
-    program = [sys.executable, "-m", "mobiletest_cli", "run", "--local", "--device", "simulated", flow.name, option]
+def run_local(flow: Path, *options: str) -> AbstractContextManager[Terminal]:
+    program = [sys.executable, "-m", "mobiletest_cli", "run", "--local", "--device", "simulated", flow.name, *options]
     script = f'{" ".join(program)}; echo "ended with $?"'
     path = ":".join([str(ROOT / "cli"), str(ROOT / "automation")])
     return terminal(["bash", "-c", script], flow.parent, {**INHERITED, "PYTHONPATH": path})
 
 
 def test_watch_runs_again_after_each_change_until_ctrl_c(flow: Path) -> None:
-    with run_local(flow, "--watch") as shown:
+    failing = LOG_IN.replace("assertVisible: Log in", "assertTrue: ${false}")
+    with run_local(flow, "--watch", "--artifacts", "kept") as shown:
         assert "1 passed of 1 run." in shown.wait_for(WAITING)
         flow.write_text(LOG_IN.replace("assertVisible", "assertvisible"))
         assert 'unknown command "assertvisible"' in shown.wait_for(WAITING)
-        flow.write_text(LOG_IN.replace("assertVisible: Log in", "assertTrue: ${false}"))
-        assert "1 failed of 1 run." in shown.wait_for(WAITING)
+        for text in (failing, f"{failing}- back\n"):
+            flow.write_text(text)
+            assert "1 failed of 1 run." in shown.wait_for(WAITING)
+        assert len([*flow.parent.joinpath("kept").iterdir()]) == 1
         shown.press("\x03")
         shown.wait_for("ended with 1")
 
@@ -41,6 +44,7 @@ def test_interactive_repairs_a_flow_while_it_runs(flow: Path) -> None:
     asked, worked = "Enter shows the screen again.", "or go on without."
     head = "appId: com.example.shop\n---\n- launchApp\n"
     flow.write_text(f"{head}# the button\n- tapOn: Nothing\n\n- assertVisible: No basket\n")
+    (flow.parent / "mobiletest.yaml").write_text("timeout: 1\n")  # which nobody has who types
     with run_local(flow, "--interactive") as shown:
         assert 'button "Log in"' in shown.wait_for(asked)
         shown.press("tapOn: Log in\n")
@@ -48,7 +52,9 @@ def test_interactive_repairs_a_flow_while_it_runs(flow: Path) -> None:
         shown.press("replace\n")
         assert "This step cannot continue: assertVisible" in shown.wait_for(asked)
         shown.press("skip\n")
-        assert "A person helped, so this says nothing of the flow as it was written." in shown.wait_for("ended with 0")
+        ended = shown.wait_for("ended with 7")
+        assert "passed with help" in ended
+        assert "A person helped, so this says nothing of the flow as it was written." in ended
     assert flow.read_text() == f"{head}# the button\n- tapOn: Log in\n\n- assertVisible: No basket\n"
 
 

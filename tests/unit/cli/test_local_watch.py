@@ -2,14 +2,16 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from mobiletest_cli.errors import FAILED, INTERRUPTED, OK, TERMINATED, USAGE
+from mobiletest_cli.errors import FAILED, INTERRUPTED, OK, TERMINATED, USAGE, CliError
+from mobiletest_cli.interruption import Interrupted
 from mobiletest_cli.local_run.watch import WatchedFiles, run_on_change
 from mobiletest_cli.output import Output
+from mobiletest_cli.workspace import Workspace
 from tests.unit.cli.local_shell import PASSING, LocalShell
 
 
@@ -109,6 +111,29 @@ def test_files_that_are_still_written_are_waited_for(folder: Path) -> None:
 def test_a_flow_that_was_missing_leads_to_a_run(folder: Path) -> None:
     watch = Watch([FAILED, OK], append(folder / "flows/new.yaml"), keep)
     assert (watch.start(Path("flows/new.yaml")), watch.runs) == (OK, 2)
+
+
+def test_a_subflow_that_was_missing_leads_to_a_run(folder: Path) -> None:
+    (folder / "flows/more/sub.yaml").unlink()
+    watch = Watch([FAILED, OK], append(folder / "flows/more/sub.yaml"), keep)
+    assert (watch.start(Path("flows/a.yaml")), watch.runs) == (OK, 2)
+
+
+@pytest.mark.usefixtures("folder")
+def test_ctrl_c_while_files_are_listed_ends_the_command() -> None:
+    def find(paths: Sequence[Path]) -> Workspace:
+        raise Interrupted(signal.SIGINT)
+
+    files = WatchedFiles([Path("flows")], find=find)
+    with pytest.raises(Interrupted):
+        files.read_states()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("artifacts", [".", "flows"])
+def test_artifacts_around_the_flows_are_refused(artifacts: str) -> None:
+    with pytest.raises(CliError, match="flows is in the folder of --artifacts"):
+        WatchedFiles([Path("flows")], without=Path(artifacts))
 
 
 @pytest.mark.parametrize("code", [INTERRUPTED, TERMINATED])
