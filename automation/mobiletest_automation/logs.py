@@ -1,19 +1,12 @@
 """Loggers, and what hides secrets in what they write; the application configures where that goes."""
 
 import re
-import sys
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import TypeAlias, cast
 
-# structlog would load these if they are installed; our lines need neither.
-_UNUSED = () if "structlog" in sys.modules else tuple({"rich", "greenlet"} - sys.modules.keys())
-sys.modules |= dict.fromkeys(_UNUSED)  # type: ignore[arg-type]
-import structlog  # noqa: E402
-from structlog.typing import FilteringBoundLogger  # noqa: E402
-
-for _name in _UNUSED:
-    del sys.modules[_name]
+import structlog
+from structlog.typing import FilteringBoundLogger
 
 _SECRET_TEXT = re.compile(
     r"\bm[ts]_[A-Za-z0-9]{12}_[A-Za-z0-9]{4,}|(?i:bearer\s+)[^\s\"',]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)", re.ASCII

@@ -65,6 +65,8 @@ def read_file(file: Path) -> AppFile:
         raise CliError(f"{file}: this is {problem}", INVALID_FILE) from None
     except archive_limits.HostileArchive as problem:
         raise CliError(f"{file}: not a plausible app file: {problem}", INVALID_FILE) from None
+    except OSError as error:
+        raise CliError(f"{file}: cannot be read: {error.strerror}", INVALID_FILE) from None
     except reader.UnreadableAppFile:
         app_file = reader.AppFile()  # the server says what it makes of it
     return replace(app_file, platform=app_file.platform or _ENDINGS.get(file.suffix.lower()))

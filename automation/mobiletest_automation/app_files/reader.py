@@ -78,9 +78,10 @@ def read_app_file(path: str | Path) -> AppFile:
     """What the file of a known kind at the path is.
 
     Raises:
-        UnreadableAppFile: the file cannot be read.
+        UnreadableAppFile: its content cannot be read.
         NotInstallable: no device can install it.
         HostileArchive: the archive exceeds a limit, or is made to deceive.
+        OSError: the system cannot read the file.
     """
     with open(path, "rb") as file:
         start = file.read(len(_LFS_MAGIC))

@@ -146,6 +146,7 @@ class CommandContext:
 
         Raises:
             StepFailed: it does not appear (element_not_found).
+            DeviceFailure: the screen cannot be read.
         """
         matches = await self.watcher.until(AllMatches(selector), self.seconds)
         if matches is None:

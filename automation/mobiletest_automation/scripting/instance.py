@@ -78,7 +78,8 @@ class Instance:
         """Call the function with a text, and then the promises that wait; the text that it returns.
 
         Raises:
-            ScriptStopped: with the stack of a loop that QuickJS itself could end.
+            ScriptStopped: with the stack of a loop that QuickJS itself could end; without one, no fuel is left.
+            InvalidValue: the result is not a text, or one that is too long.
             Trap: for everything else that ends a script.
         """
         length = self._run(order.encode())

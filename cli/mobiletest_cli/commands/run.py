@@ -171,7 +171,10 @@ def run(
 ) -> int:
     """Upload the build, import the flows, run them, and report."""
     if here.local:
-        return _run_here(context, what, server, limits, results, here)
+        if given := _given(server) + _given(ci):
+            hint = f"Leave out {', '.join(given)}"
+            raise CliError(f"{given[0]} needs a server, and --local has none", USAGE, hint)
+        return _run_here(context, what, limits, results, here)
     if given := _given(here):
         raise CliError(f"{given[0]} is for runs in this process", USAGE, "Run with --local")
     from mobiletest_cli.ci import detect, missing_branch
@@ -202,7 +205,6 @@ def run(
 def _run_here(
     context: Context,
     what: WhatToRun,
-    server: ServerOptions,
     limits: Limits,
     results: ResultFileOptions,
     here: LocalOptions,
@@ -212,28 +214,27 @@ def _run_here(
     Raises:
         CliError: it could not be started.
     """
-    from mobiletest_cli.local_requirements import check_installed
+    from mobiletest_cli.local_requirements import check_installed, import_structlog
 
-    if given := _given(server):
-        hint = f"Leave out {', '.join(given)}"
-        raise CliError(f"{given[0]} needs a server, and --local has none", USAGE, hint)
     what = replace(what, file=[*(what.file or ()), *map(Path, what.app or ())], app=None)
     selection = _selection(context, what)
     selection = replace(selection, paths=context.flow_paths(selection.paths))
     check_installed()
+    import_structlog()
     from mobiletest_cli.local_run.command import LocalTestRun
 
-    limits = replace(limits, timeout=limits.timeout or context.project.timeout)
+    if not here.interactive:  # that of the project is for runs that nobody attends
+        limits = replace(limits, timeout=limits.timeout or context.project.timeout)
     return LocalTestRun(context.output, results.destinations).run(selection, here, limits)
 
 
-def _given(options: ServerOptions | LocalOptions) -> list[str]:
+def _given(options: ServerOptions | CiOptions | LocalOptions) -> list[str]:
     """The options that are given, as they are written."""
     values = [(each, getattr(options, each.name)) for each in fields(options)]
     return [
         f"--{'no-' if value is False else ''}{each.name.strip('_').replace('_', '-')}"
         for each, value in values
-        if value != each.default and (value or each.default)
+        if value != each.default and value != []
     ]
 
 

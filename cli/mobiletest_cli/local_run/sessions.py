@@ -73,18 +73,21 @@ def running_hub(chosen: ChosenDevice) -> Iterator[ChosenDevice]:
     """The device with the address of its hub, which is started for the time of the block if it is a program.
 
     Raises:
-        CliError: it does not start.
+        CliError: the program cannot be started, or does not say at which port it answers.
     """
     if not chosen.driver:
         yield chosen
         return
-    driver = subprocess.Popen(  # noqa: S603 - the chromedriver of the user
-        [chosen.driver, "--port=0"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,  # so that Ctrl-C closes the session first
-    )
+    try:
+        driver = subprocess.Popen(  # noqa: S603 - the chromedriver of the user
+            [chosen.driver, "--port=0"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that Ctrl-C closes the session first
+        )
+    except OSError as error:
+        raise CliError(f"{chosen.driver}: cannot be started: {error.strerror}", NO_VERDICT) from None
     try:
         assert driver.stdout is not None  # noqa: S101 - a pipe
         yield replace(chosen, hub=f"http://127.0.0.1:{_read_port(chosen.driver, driver.stdout)}", driver="")

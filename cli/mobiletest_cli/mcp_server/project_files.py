@@ -28,7 +28,7 @@ class ProjectFiles:
         """The branch with which the project's gate compares; None leaves it to the server.
 
         Raises:
-            CliError: there is no checkout.
+            CliError: mobiletest.yaml cannot be used.
         """
         from mobiletest_cli.configuration import read_project
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from mobiletest_cli.errors import CliError
-from mobiletest_cli.local_run.devices import APPIUM, CHROMEDRIVER, choose_device, find_devices
+from mobiletest_cli.local_run.devices import APPIUM, CHROMEDRIVER, ChosenDevice, choose_device, find_devices
+from mobiletest_cli.local_run.sessions import running_hub
 
 UDID = "00008110-001A2B3C4D5E6F70"
 
@@ -98,3 +100,9 @@ def test_what_is_missing_is_said() -> None:
     assert "start Appium" in listed["8A1X0"]
     assert "install chromedriver" in listed["chrome"]
     assert listed["simulated"] == ""
+
+
+def test_a_chromedriver_that_cannot_be_started_is_said(tmp_path: Path) -> None:
+    chosen = ChosenDevice("chrome", "Web", driver=str(tmp_path))
+    with pytest.raises(CliError, match="cannot be started: Permission denied"), running_hub(chosen):
+        pass

@@ -8,7 +8,9 @@ from pathlib import Path
 from tests.unit.cli.local_shell import PASSING
 
 # What needs a server, a script, a phone, or the metadata of packages.
-FOR_OTHERS = frozenset({"attr", "email.parser", "faker", "httpx", "http.client", "importlib.metadata", "wasmtime"})
+FOR_OTHERS = frozenset(
+    {"attr", "email.parser", "faker", "httpx", "http.client", "importlib.metadata", "rich.traceback", "wasmtime"}
+)
 RUN = """
 import sys
 from mobiletest_cli.app import run_command

@@ -172,7 +172,15 @@ def test_a_setting_of_models_that_cannot_be_used_is_refused_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "option", [("--shard", "1/2"), ("--no-wait",), ("--build", "1"), ("--no-fail-on-cancellation",)]
+    "option",
+    [
+        ("--shard", "1/2"),
+        ("--no-wait",),
+        ("--build", "1"),
+        ("--no-fail-on-cancellation",),
+        ("--no-gate",),
+        ("--ci-branch", "main"),
+    ],
 )
 def test_what_needs_a_server_is_refused(shell: LocalShell, option: tuple[str, ...]) -> None:
     shell.write(a=PASSING)

@@ -75,7 +75,11 @@ class Driver:
 
 
 def find_driver(automation: str) -> Driver:
-    """By its automation name; "" is that of a browser. Others than those of `_DRIVERS` and packages drive phones."""
+    """By its automation name; "" is that of a browser. Others than those of `_DRIVERS` and packages drive phones.
+
+    Raises:
+        DeviceFailure: the package of the driver cannot be used (config_invalid).
+    """
     name = automation.lower()
     return _DRIVERS.get(name) or _load_driver(name) or Driver(assemble=_assemble_phone)
 
@@ -84,9 +88,14 @@ def find_driver(automation: str) -> Driver:
 def _load_driver(name: str) -> Driver | None:
     from importlib.metadata import entry_points  # imports much, and most pools need none
 
-    driver = next((entry.load() for entry in entry_points(group="mobiletest.drivers", name=name)), None)
+    try:
+        driver = next((entry.load() for entry in entry_points(group="mobiletest.drivers", name=name)), None)
+    except Exception as error:
+        message = f"the package of the driver {name} cannot be loaded: {type(error).__name__}: {error}"
+        raise DeviceFailure(Category.CONFIG_INVALID, message) from error
     if driver is not None and not isinstance(driver, Driver):
-        raise TypeError(f"the entry point {name} of mobiletest.drivers is not a Driver")
+        message = f"the entry point {name} of mobiletest.drivers is not a Driver"
+        raise DeviceFailure(Category.CONFIG_INVALID, message)
     return driver
 
 

@@ -68,10 +68,11 @@ async def open_device(
     session is left behind, even after a cancellation, an exception from `on_session`, or a late answer of the hub.
 
     Raises:
-        DeviceFailure: there is none (device_unavailable, app_install_failed, app_launch_failed, network_error).
+        DeviceFailure: there is none (device_unavailable, app_install_failed, app_launch_failed, network_error), or its
+            driver cannot be used (config_invalid).
     """
-    connection = HubConnection(target.url)
-    driver = await _create_session(connection, target, app)
+    requested = capabilities_of(target, app)
+    driver = await _create_session(HubConnection(target.url), target, requested)
     try:
         if on_session is not None:
             await on_session(Session(target.url, driver.id))
@@ -130,9 +131,8 @@ async def wait_for_unfinished(timeout: float) -> bool:
     return not pending
 
 
-async def _create_session(connection: HubConnection, target: HubTarget, app: str | None) -> DriverSession:
+async def _create_session(connection: HubConnection, target: HubTarget, requested: Mapping[str, Json]) -> DriverSession:
     """The session. The request is never cancelled, because the hub would open a session that nobody deletes."""
-    requested = capabilities_of(target, app)
     creating = asyncio.create_task(DriverSession.create(connection, requested, seconds=LATE_SECONDS))
     try:
         # `wait`, unlike `wait_for`, leaves the request running when the time is over.

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 from mobiletest_automation.devices.webdriver.phone_app import PhoneApp
-from mobiletest_automation.devices.webdriver.sessions import capabilities_of
+from mobiletest_automation.devices.webdriver.sessions import capabilities_of, open_device
 from mobiletest_automation.flows.device_commands import Mode
 from mobiletest_automation.model.failures import Category
 from tests.fakes.unclean_devices import FakeUncleanDevices
@@ -199,6 +200,20 @@ async def test_the_log_of_the_session_before_is_cleared_when_a_session_is_opened
     for automation, clears in (("UiAutomator2", True), ("XCUITest", False), ("Fake", False)):
         asked = capabilities_of(HubTarget(url="http://hub", capabilities={"appium:automationName": automation}), None)
         assert ("appium:clearDeviceLogsOnStart" in asked) is clears
+
+
+@pytest.mark.parametrize(("name", "entry"), [("gone", "no_such_package:driver"), ("wrong", "os:sep")])
+async def test_a_broken_package_of_a_driver_is_a_wrong_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, entry: str
+) -> None:
+    folder = tmp_path / f"{name}-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text(f"[mobiletest.drivers]\n{name} = {entry}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    target = HubTarget(url="http://127.0.0.1:9", capabilities={"appium:automationName": name})
+    with fails(Category.CONFIG_INVALID, name):
+        await open_device(target, DeviceInfo("phone-1", "android", simulated=False), Build())
 
 
 @pytest.mark.parametrize("moment", [1e300, -1e300, 1e15, -1, None, "yesterday", [1]])
