@@ -38,6 +38,9 @@ SECRETS = {
     "MOBILETEST_SECRET_KEYS": f"v1={b64encode(bytes(32)).decode()}",
 }
 
+# What the base leaves to overlays, and has no default.
+FROM_OVERLAYS = {"MOBILETEST_OBJECT_STORE": "s3://artifacts"}
+
 
 @pytest.fixture(params=DEPLOYMENTS, ids=lambda pair: "-".join(pair).replace("/", "-"))
 def placed(request: pytest.FixtureRequest) -> tuple[str, Manifest]:
@@ -62,7 +65,7 @@ def service(deployment: Manifest) -> str:
 
 
 def process_settings(target: str, deployment: Manifest, monkeypatch: pytest.MonkeyPatch) -> ProcessSettings:
-    environ = {
+    environ = FROM_OVERLAYS | {
         name: SECRETS[name] if value is None else value for name, value in environment(target, deployment).items()
     }
     settings = loaded(service(deployment), environ, monkeypatch)
