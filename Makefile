@@ -22,7 +22,7 @@ run: venv proto ## Start all services on this machine, run the examples, serve u
 	$(BIN)/python -m deploy.local run $(ARGS)
 
 test: venv proto ## Run the unit, contract, integration and end-to-end tests on embedded servers; T=PATH[::NAME] only some
-	@$(if $(T),,echo "some 9,800 tests, 7 to 11 minutes on two cores")
+	@$(if $(T),,echo "some 10,000 tests, 7 to 11 minutes on two cores")
 	$(BIN)/pytest -n $(if $(findstring ::,$(T)),0,$(WORKERS)) --durations=20 --durations-min=2 \
 		$(or $(T),tests/unit tests/contract tests/integration tests/e2e)
 

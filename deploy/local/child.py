@@ -41,8 +41,8 @@ class Child:
         self.spec = spec
         self._process: subprocess.Popen[bytes] | None = None
         self.expected_to_run = False
+        # Held while one of several watchers stops and starts it, so that no other takes its end for a death.
         self.changing = asyncio.Lock()
-        """Held while one of several watchers stops and starts it, so that no other takes its end for a death."""
 
     @property
     def name(self) -> str:

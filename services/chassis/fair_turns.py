@@ -28,8 +28,8 @@ class FairTurns:
         self._waiting_per_org = waiting_per_org
         self._waiting_limit = waiting
         self._running: Counter[str] = Counter()
+        # The requests that wait, by organisation; the organisation whose turn is next comes first.
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
-        """The requests that wait, by organisation; the organisation whose turn is next comes first."""
         self._costs: Counter[str] = Counter()
 
     @property

@@ -60,8 +60,8 @@ class Outbox:
         self._source = source
         self._clock = clock or SystemClock()
         self._fresh: asyncio.Queue[OutboxRow] = asyncio.Queue()
+        # How many committed events wait for the relay, at most FRESH_LIMIT.
         self.fresh_events = 0
-        """How many committed events wait for the relay, at most FRESH_LIMIT."""
 
     def event(
         self,

@@ -52,10 +52,10 @@ class OrganisationLimitsCache:
 
     def known(self, org_id: str) -> OrganisationLimits:
         """The limits as far as they are known; what is missing or old is loaded in the background."""
-        found = self._known.get(org_id)
-        if (found is None or self._clock.monotonic() >= found[1]) and len(self._loading) < MAX_REFRESHES:
+        loaded = self._known.get(org_id)
+        if (loaded is None or self._clock.monotonic() >= loaded[1]) and len(self._loading) < MAX_REFRESHES:
             self._start_loading(org_id)
-        return found[0] if found is not None else self._defaults
+        return loaded[0] if loaded is not None else self._defaults
 
     async def get(self, org_id: str) -> OrganisationLimits:
         """The limits; waits for the catalog if none are known."""

@@ -32,8 +32,8 @@ class PageTurns:
 
     def __init__(self, *, held_per_org: int = HELD_PER_ORG) -> None:
         self._turns = FairTurns(32, per_org=4, waiting_per_org=held_per_org, waiting=HELD)
+        # How many of its last pages were short, by organisation; the most recently served comes last.
         self._short: OrderedDict[str, int] = OrderedDict()
-        """How many of its last pages were short, by organisation; the most recently served comes last."""
 
     async def respond(self, org_id: str, call: Call, render: RenderAs[T]) -> T:
         """The page as it is rendered.

@@ -76,8 +76,8 @@ class OperationRoutes:
         objects: ObjectStore,
     ) -> None:
         """`closing` ends event streams; `objects` is the store of the services."""
+        # The operations with a single response, by name, once their routes have been built.
         self.unary: dict[str, UnaryHandler] = {}
-        """The operations with a single response, by name, once their routes have been built."""
         self._operations = tuple(operations)
         self._upstreams = upstreams
         self._settings = settings

@@ -16,8 +16,8 @@ class Proxy:
         self._ends: set[asyncio.StreamWriter] = set()
         self.url = ""
         self._is_cut = False
+        # The number of bytes from the browser after which a connection stands still.
         self.stops_after: int | None = None
-        """The number of bytes from the browser after which a connection stands still."""
 
     def cut(self) -> None:
         """Cut all connections, as a network does that breaks, and those with which the browser tries again."""

@@ -10,10 +10,10 @@ class Way:
     """One direction through the gate."""
 
     def __init__(self) -> None:
+        # Something waits, or has gone through.
         self.arrived = asyncio.Event()
-        """Something waits, or has gone through."""
+        # Forward everything.
         self.open = asyncio.Event()
-        """Forward everything."""
 
     async def pass_on(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with suppress(OSError):

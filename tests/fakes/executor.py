@@ -43,13 +43,13 @@ class FakeCatalog:
     def __init__(self) -> None:
         self._known: dict[tuple[ExecutionKind, str], ResolvedRuns] = {}
         self.files: dict[str, bytes] = {}
+        # Of every organisation.
         self.limits = UNLIMITED
-        """Of every organisation."""
+        # The ids of what has a large plan.
         self.large: set[str] = set()
-        """The ids of what has a large plan."""
         self.reads = 0
+        # Errors of the next reads of files and secrets.
         self.outages: list[Exception] = []
-        """Errors of the next reads of files and secrets."""
         self.secrets: dict[str, str] = {}
 
     def add(self, resolved: ResolvedRuns) -> str:

@@ -34,13 +34,13 @@ class MongoArtifactBytes:
         uploads = self._part_uploads.find(IS_LIVE | live, {"size": 1})
         reserved += sum(document["size"] for document in await uploads.to_list(None))
         in_use = {"$sum": {"$cond": [{"$gt": ["$uses", 0]}, "$size", 0]}}
-        found = await self._artifacts.aggregate(
+        documents = await self._artifacts.aggregate(
             [
                 {"$match": {"_id": below(context.current().org_id)}},
                 {"$group": {"_id": None, "used": in_use, "stored": {"$sum": "$size"}}},
             ]
         )
-        used, stored = (found[0]["used"], found[0]["stored"]) if found else (0, 0)
+        used, stored = (documents[0]["used"], documents[0]["stored"]) if documents else (0, 0)
         return ArtifactBytes(used + reserved, stored + reserved)
 
     async def reserve(self, upload_id: str, size: int) -> None:

@@ -29,8 +29,8 @@ class MongoLimits:
         read, now = self._read.get(org_id), self._clock.monotonic()
         if read is not None and now - read[0] < FRESH_SECONDS:
             return read[1]
-        found: Document | None = await self._organisations.find_one({"_id": org_id}, {"limits": 1})
-        limits = _from_document((found or {}).get("limits", {})).over(self._defaults)
+        document: Document | None = await self._organisations.find_one({"_id": org_id}, {"limits": 1})
+        limits = _from_document((document or {}).get("limits", {})).over(self._defaults)
         if len(self._read) >= CAPACITY:
             self._read.clear()
         self._read[org_id] = (now, limits)
@@ -50,10 +50,10 @@ class MongoLimits:
             NotFound: there is no such organisation.
         """
         org_id = context.current().org_id
-        found: Document | None = await self._organisations.find_one({"_id": org_id}, {"limits": 1})
-        if found is None:
+        document: Document | None = await self._organisations.find_one({"_id": org_id}, {"limits": 1})
+        if document is None:
             raise _not_found(org_id)
-        return _from_document(found.get("limits", {}))
+        return _from_document(document.get("limits", {}))
 
 
 def _not_found(org_id: str) -> NotFound:

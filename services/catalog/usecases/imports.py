@@ -281,12 +281,12 @@ async def _store_test(
 
 async def _attach(change: Change, app_id: str, results: Sequence[_Result], now: datetime) -> Sequence[_Result]:
     """The results, with a notice for each test that cannot be attached to the app."""
-    app, found = require(await change.apps.get(app_id), "App"), []
+    app, attached = require(await change.apps.get(app_id), "App"), []
     for result in results:
         try:
             app = await attach_unless_attached(change, app, result.test, now)
-            found.append(result)
+            attached.append(result)
         except InvalidValue as wrong:
             notice = Remark(result.test.source_path or "", None, None, f"not attached to the app: {wrong.message}")
-            found.append(replace(result, notices=(notice,)))
-    return found
+            attached.append(replace(result, notices=(notice,)))
+    return attached

@@ -79,8 +79,8 @@ class UploadUseCases:
         self._inspector = inspector
         self._clock = clock
         self._simulated_devices = simulated_devices
+        # For files that are stored in more than one part: an organisation's uploads often end at the same moment.
         self._large_turns = FairTurns(4, per_org=1, waiting_per_org=1000, waiting=10_000)
-        """For files that are stored in more than one part: an organisation's uploads often end at the same moment."""
 
     @reports_violations
     async def refer(self, new: NewBuild) -> Build:
@@ -180,19 +180,19 @@ class UploadUseCases:
     async def _describe(self, app: App, new: NewBuild, file: ReceivedFile) -> Build:
         if file.size == 0:
             raise InvalidValue("file", "the file is empty", "too_short")
-        found = await self._inspector.inspect(file.path)
-        if isinstance(found, RejectedArtifact):
-            raise InvalidValue("file", found.reason, "not_installable")
-        if found.platform not in (None, app.platform):
-            message = f"this is an app for {found.platform}, and the app {app.name!r} is for {app.platform}"
+        inspection = await self._inspector.inspect(file.path)
+        if isinstance(inspection, RejectedArtifact):
+            raise InvalidValue("file", inspection.reason, "not_installable")
+        if inspection.platform not in (None, app.platform):
+            message = f"this is an app for {inspection.platform}, and the app {app.name!r} is for {app.platform}"
             raise InvalidValue("file", f"{message}: name the app that it is a build of", "wrong_platform")
-        if found.platform is None and app.static_url is None and not self._simulated_devices:
-            raise InvalidValue("file", _not_an_app(app, found), "not_installable")
-        build = self._build(new, new.version or _own_version(found))
+        if inspection.platform is None and app.static_url is None and not self._simulated_devices:
+            raise InvalidValue("file", _not_an_app(app, inspection), "not_installable")
+        build = self._build(new, new.version or _own_version(inspection))
         return replace(
             build,
-            package_name=new.package_name or found.package_name,
-            metadata={**new.metadata, METADATA_ERROR: found.error} if found.error else new.metadata,
+            package_name=new.package_name or inspection.package_name,
+            metadata={**new.metadata, METADATA_ERROR: inspection.error} if inspection.error else new.metadata,
             artifact_url=artifact_key(build.org_id, file.sha256),
             sha256=file.sha256,
             size=file.size,

@@ -34,8 +34,8 @@ class Retention:
         self._lease = lease
         self._limits = limits
         self._days = timedelta(days=days)
+        # Organisations that may have more than their limit, in the order in which they are looked at; None: any.
         self._grown: dict[str, None] | None = None
-        """Organisations that may have more than their limit, in the order in which they are looked at; None: any."""
 
     async def run(self) -> None:
         """Sweep until cancelled."""

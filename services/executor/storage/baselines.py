@@ -40,11 +40,11 @@ class MongoBaselines:
     async def load(self, test: TestKey, key: str) -> bytes | None:
         async with asyncio.timeout(LOAD_SECONDS):
             for _ in range(LOAD_ATTEMPTS):
-                found = await self._find(test, key)
-                if found is None:
+                document = await self._find(test, key)
+                if document is None:
                     return None
                 try:
-                    return b"".join([chunk async for chunk in self._store.get_stream(found["object"])])
+                    return b"".join([chunk async for chunk in self._store.get_stream(document["object"])])
                 except NotFound:  # replaced or deleted since
                     continue
         raise Unavailable("The picture of the baseline is missing, try again", reason="STORE_UNAVAILABLE")
@@ -90,14 +90,14 @@ class MongoBaselines:
         return [_baseline(document) for document in await self._baselines.find(query).sort("key", 1).to_list(None)]
 
     async def find(self, test: TestKey, key: str) -> Baseline | None:
-        found = await self._find(test, key)
-        return None if found is None else _baseline(found)
+        document = await self._find(test, key)
+        return None if document is None else _baseline(document)
 
     async def read(self, baseline: Baseline, part: FilePart) -> AsyncIterator[bytes]:
-        found = await self._find(TestKey(baseline.org_id, baseline.test_id), baseline.key)
-        if found is None or found["sha256"] != baseline.sha256:
+        document = await self._find(TestKey(baseline.org_id, baseline.test_id), baseline.key)
+        if document is None or document["sha256"] != baseline.sha256:
             raise NotFound("The baseline was replaced or deleted", reason="BASELINE_NOT_FOUND")
-        async for chunk in self._store.get_stream(found["object"], part):
+        async for chunk in self._store.get_stream(document["object"], part):
             yield chunk
 
     async def delete(self, test: TestKey, key: str) -> bool:
@@ -130,15 +130,15 @@ class MongoBaselines:
 
     async def _find(self, test: TestKey, key: str) -> Document | None:
         try:
-            found: Document | None = await self._baselines.find_one({"_id": _id(test, key)})
+            document: Document | None = await self._baselines.find_one({"_id": _id(test, key)})
         except PyMongoError as error:
             raise as_unavailable(error) or error from error
-        return found
+        return document
 
     async def _sum(self, query: Document, session: Session | None = None) -> int:
         pipeline = [{"$match": query}, {"$group": {"_id": None, "bytes": {"$sum": "$size_bytes"}}}]
-        found = await self._mongo.aggregate(BASELINES, pipeline, session=session)
-        return int(found[0]["bytes"]) if found else 0
+        sums = await self._mongo.aggregate(BASELINES, pipeline, session=session)
+        return int(sums[0]["bytes"]) if sums else 0
 
 
 def _id(test: TestKey, key: str) -> str:

@@ -30,8 +30,8 @@ class MongoStepCache:
         self._sentences = mongo.collection(STEP_CACHE)
         self._life = timedelta(days=days)
         self._limit = limit
+        # How many sentences an organisation has, with those added since, and when they are counted again.
         self._counted: dict[str, tuple[int, float]] = {}
-        """How many sentences an organisation has, with those added since, and when they are counted again."""
 
     async def load(self, key: str) -> CachedSentence | None:
         entry = await self._sentences.find_one({"_id": key})

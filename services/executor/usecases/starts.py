@@ -68,8 +68,8 @@ class ExecutionStarter:
         self._catalog = catalog
         self._executions = executions
         self._limits = StartLimits(executions)
+        # For plans that are large, and those of reruns, whose size is known only when they have been read.
         self._large_turns = FairTurns(2, per_org=1, waiting_per_org=64, waiting=256)
-        """For plans that are large, and those of reruns, whose size is known only when they have been read."""
 
     async def start(self, wanted: StartRequest) -> Execution:
         """The stored execution: queued, or already ended when none of its runs can be started.

@@ -68,8 +68,8 @@ class Selection:
         self._order = order
         self._found: list[tuple[float, bytes]] = []
         self._groups: dict[str, dict[str, Any]] = {}
+        # All tests, by classification.
         self.classes: Counter[str] = Counter()
-        """All tests, by classification."""
 
     @property
     def found(self) -> int:

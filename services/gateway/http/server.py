@@ -96,12 +96,12 @@ class _Connection(web.RequestHandler):
         self._answer_seconds = answer_seconds
         self._unread = unread
         self._starts = starts
+        # Of the client, as far as it is known: that of a proxy before it.
         self._address = ""
-        """Of the client, as far as it is known: that of a proxy before it."""
         self._answer: _Answer | None = None
         self._began = self._paused_since = 0.0
+        # Of the last request with a valid key.
         self._org_id = PUBLIC
-        """Of the last request with a valid key."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)

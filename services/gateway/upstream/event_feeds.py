@@ -31,8 +31,8 @@ class Place:
 
     def __init__(self, cursor: int, after: int, push: Push) -> None:
         self.cursor = cursor
+        # The number of the last event that it has.
         self.after = after
-        """The number of the last event that it has."""
         self.push = push
 
 
@@ -40,8 +40,8 @@ class EventFeed:
     """The events of one upstream call, encoded, from the number `start` on."""
 
     def __init__(self, after: int) -> None:
+        # Events up to this number are not here: they came before, or are no longer kept.
         self.start = after
-        """Events up to this number are not here: they came before, or are no longer kept."""
         self.ended = False
         self.error: Exception | None = None
         self.followers = 0
@@ -50,8 +50,8 @@ class EventFeed:
         self._dropped = 0
         self._waiting: dict[Place, asyncio.Future[bool]] = {}
         self._is_delivering = False
+        # The text of all events from a place on, which is the same for most followers.
         self._news: tuple[int, bytes] = (0, b"")
-        """The text of all events from a place on, which is the same for most followers."""
 
     def place(self, after: int, push: Push) -> Place:
         """The place of the first event with a higher number."""
@@ -155,8 +155,8 @@ class EventFeeds:
         self._silence = silence
         self._feeds: defaultdict[tuple[str, bytes], list[EventFeed]] = defaultdict(list)
         self._tasks: dict[EventFeed, asyncio.Task[None]] = {}
+        # How many follow something, or did when the process began to stop.
         self.followers = 0
-        """How many follow something, or did when the process began to stop."""
 
     @contextmanager
     def join(self, request: Any, after: int, caller: Caller) -> Iterator[EventFeed]:

@@ -68,8 +68,8 @@ class Polls(Generic[T]):
         """`read` leaves out what is not known."""
         self._read = read
         self._turns = turns
+        # Two, so that a read that hangs keeps nobody waiting.
         self._shared: Batcher[str, T | None] = Batcher(self._read_later, max_in_flight=2, max_items=KEYS_AT_ONCE)
-        """Two, so that a read that hangs keeps nobody waiting."""
 
     async def until(self, key: str, is_enough: Callable[[T | None], bool], seconds: float) -> T | None:
         """What was read first that is enough, or last when the time is up."""

@@ -38,8 +38,8 @@ class HeldPlans:
     """Makes empty plans, each as soon as it is let go."""
 
     def __init__(self) -> None:
+        # The sizes of the plans that are being made.
         self.made: list[int] = []
-        """The sizes of the plans that are being made."""
         self.go_on = asyncio.Event()
 
     async def of_workflow(self, *_: Any, most_bytes: int, **__: Any) -> Resolved:

@@ -28,8 +28,8 @@ class FakeServer:
         self.broken = set(broken)
         self.completed = False
         self.interrupted = 0
+        # What time it is; a part that breaks takes a minute.
         self.seconds = 0.0
-        """What time it is; a part that breaks takes a minute."""
         self.parts: dict[int, bytes] = {}
         self.forms = 0
 

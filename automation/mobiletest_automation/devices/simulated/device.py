@@ -51,8 +51,8 @@ class SimulatedApp:
         self._environment: dict[str, str | float | bool] = {}
         self.installed: RunningApp | None = None
         self.pace = pace
+        # None before a model was installed.
         self.built_in_model: bool | None = None
-        """None before a model was installed."""
 
     async def install(self, build: Build) -> None:
         self._build = build

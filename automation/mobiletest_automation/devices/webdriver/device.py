@@ -44,8 +44,8 @@ class DriverView(ABC):
         self._driver = driver
         self._check_app = check_app
         self._screen = NOWHERE
+        # How many commands the session had carried out when the bounds were read.
         self._commands: int | None = None
-        """How many commands the session had carried out when the bounds were read."""
 
     @abstractmethod
     async def _read_tree(self, css: frozenset[str]) -> Element: ...

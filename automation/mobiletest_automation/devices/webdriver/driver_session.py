@@ -42,8 +42,8 @@ class DriverSession:
         self.connection = connection
         self.id = session_id
         self.capabilities = capabilities
+        # How many commands were sent that may have an effect.
         self.commands = 0
-        """How many commands were sent that may have an effect."""
         self._path = f"/session/{quote(session_id, safe='')}"
 
     @classmethod

@@ -58,8 +58,8 @@ class IosCommands(PhoneCommands):
     def __init__(self, driver: DriverSession) -> None:
         super().__init__(driver)
         self._grants = True
+        # The apps that have all permissions: granting them restarts the home screen, which takes seconds.
         self._granted: set[str] = set()
-        """The apps that have all permissions: granting them restarts the home screen, which takes seconds."""
 
     async def grant_permissions(self, app_id: str, options: LaunchOptions) -> None:
         """Only on simulators: all but that of the location need applesimutils on the hub.

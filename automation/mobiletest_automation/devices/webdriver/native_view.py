@@ -59,8 +59,8 @@ class NativeView(DriverView):
         super().__init__(driver, check_app)
         self._phone = phone
         self._patience = patience
+        # The bounds of the last tree.
         self._seen = NOWHERE
-        """The bounds of the last tree."""
 
     async def _read_tree(self, css: frozenset[str]) -> Element:
         root = read_tree(await self._driver.source(), self._phone.platform)

@@ -44,8 +44,8 @@ class _LineLayout:
         self.bounds: dict[SourceNode, Bounds] = {}
         self._line = 0
         self._column = 0
+        # The boxes inside each element that has begun, the innermost last.
         self._open: list[list[Bounds]] = [[]]
-        """The boxes inside each element that has begun, the innermost last."""
 
     def begin(self, node: SourceNode) -> None:
         if node.tag not in INLINE:

@@ -159,8 +159,8 @@ class _HtmlTreeBuilder:
         self._growing.begin("#page", {})
         self._open = self._growing.open
         self._ignored: list[str] = []
+        # The number of open elements by tag, by which most unmatched end tags are found at once.
         self._of_name: Counter[str] = Counter()
-        """The number of open elements by tag, by which most unmatched end tags are found at once."""
         self.page = self._open[0]
 
     def _position(self) -> tuple[int, int]:

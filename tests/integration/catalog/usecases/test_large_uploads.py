@@ -26,8 +26,8 @@ class SlowStore(ObjectStore):
 
     def __init__(self) -> None:
         super().__init__(MemoryStore)
+        # Of the files that are read and become artifacts.
         self.sizes: dict[str, int] = {}
-        """Of the files that are read and become artifacts."""
         self.release = asyncio.Event()
 
     async def get_stream(self, key: str, part: FilePart | None = None) -> AsyncIterator[bytes]:
