@@ -1,11 +1,13 @@
 """Multipart forms with files, read as a stream."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from aiohttp import content_disposition_filename, hdrs, parse_content_disposition, web
 from aiohttp.helpers import parse_mimetype
 from aiohttp.http import HeadersParser, HttpProcessingError
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser
 
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
 from services.gateway.handlers.upload_reader import UploadReader, accept_upload
@@ -18,9 +20,9 @@ FILE = "file"
 FIELDS = frozenset(("version", "metadata", "package_name", "version_suffix"))
 FORM_TYPE = "multipart/form-data"
 MAX_FIELDS = 100
-# Of a line of the header of a part, or before the first part.
+# Of a line of the header of a part.
 MAX_LINE_BYTES = 8192
-# Of the header of a part, or before the first part.
+# Of the header of a part.
 MAX_LINES = 128
 # Of boundaries and headers, besides the files and the fields.
 MAX_FRAME_BYTES = 1024 * 1024
@@ -41,7 +43,7 @@ class MultipartForm:
         self.fields: dict[str, str] = {}
         self._max_part_bytes = upload.settings.max_upload_bytes
         self._max_fields_bytes = upload.settings.max_body_bytes
-        self._events = _parse(upload.chunks(), b"--" + boundary)
+        self._events = _parse(upload.chunks(), boundary)
         self._fields_read = self._fields_bytes = 0
 
     async def next_file(self) -> FormPart | None:
@@ -119,82 +121,80 @@ async def open_form(request: web.BaseRequest, settings: Settings) -> MultipartFo
     return MultipartForm(upload, boundary.encode(errors="surrogateescape"))
 
 
-class _Body:
-    """A body that is read up to delimiters; what arrives in between is passed on without a copy."""
+class _Parts:
+    """What a parser has read since it was last asked."""
 
-    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
-        self._chunks = chunks
-        self._buffer = b""
-        self._position = 0
-        self._has_ended = False
+    def __init__(self, boundary: bytes) -> None:
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._begin,
+                "on_header_field": self._add_name,
+                "on_header_value": self._add_value,
+                "on_header_end": self._end_line,
+                "on_headers_finished": self._end_header,
+                "on_part_data": self._add_content,
+                "on_part_end": self._end,
+                "on_end": self._finish,
+            },
+            max_header_count=MAX_LINES,
+            max_header_size=MAX_LINE_BYTES,
+        )
+        self._events: list[FormPart | bytes | None] = []
+        self._lines: list[bytes] = []
+        self._name = self._value = b""
+        self.is_whole = False
 
-    async def read_until(self, delimiter: bytes) -> AsyncIterator[bytes]:
-        """The bytes before the delimiter, which is read too. HttpError: there is none."""
-        while (end := self._buffer.find(delimiter, self._position)) < 0:
-            end = self._partial_delimiter(delimiter)
-            if end > self._position:
-                yield self._buffer[self._position : end]
-            self._buffer, self._position = self._buffer[end:] + await self._receive(), 0
-        if end > self._position:
-            yield self._buffer[self._position : end]
-        self._position = end + len(delimiter)
+    def read(self, content: bytes) -> list[FormPart | bytes | None]:
+        """FormParserError: it is no form. HttpError: the header of a part cannot be read."""
+        self._parser.write(content)
+        events, self._events = self._events, []
+        return events
 
-    async def read_line(self) -> bytes:
-        """The next line without its end. HttpError: there is none, or it is too long."""
-        line = b""
-        async for chunk in self.read_until(b"\n"):
-            line += chunk
-            if len(line) > MAX_LINE_BYTES:
-                raise _invalid_form(f"a line of its headers or boundaries is longer than {MAX_LINE_BYTES} bytes")
-        return line
+    def _begin(self) -> None:
+        self._lines = []
 
-    async def discard(self) -> None:
-        """Read what is left, which counts towards the size of the body."""
-        async for _ in self._chunks:
-            pass
+    def _add_name(self, data: bytes, start: int, end: int) -> None:
+        self._name += data[start:end]
 
-    def _partial_delimiter(self, delimiter: bytes) -> int:
-        """Where the delimiter may begin that has not arrived wholly; its first byte occurs in it once."""
-        begin = self._buffer.rfind(delimiter[:1], max(self._position, len(self._buffer) - len(delimiter) + 1))
-        return begin if begin >= 0 and delimiter.startswith(self._buffer[begin:]) else len(self._buffer)
+    def _add_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
 
-    async def _receive(self) -> bytes:
-        """What has arrived; at the end of the body the end of a line, which a final boundary may lack."""
-        if self._has_ended:
-            raise _invalid_form("it ends before its final boundary")
-        chunk = await anext(self._chunks, None)
-        self._has_ended = chunk is None
-        return chunk or b"\n"
+    def _end_line(self) -> None:
+        self._lines.append(self._name + b": " + self._value)
+        self._name = self._value = b""
+
+    def _end_header(self) -> None:
+        self._events.append(_read_header(self._lines))
+
+    def _add_content(self, data: bytes, start: int, end: int) -> None:
+        self._events.append(data[start:end])
+
+    def _end(self) -> None:
+        self._events.append(None)
+
+    def _finish(self) -> None:
+        self.is_whole = True
 
 
 async def _parse(chunks: AsyncIterator[bytes], boundary: bytes) -> AsyncIterator[FormPart | bytes | None]:
     """For each part its header, its bytes, and None. HttpError: the body is no form."""
-    body, final = _Body(chunks), boundary + b"--"
-    line, line_count = (await body.read_line()).rstrip(), 1
-    while line not in (boundary, final):
-        if line_count >= MAX_LINES:
-            raise _invalid_form("it does not begin with the boundary that its Content-Type names")
-        line, line_count = (await body.read_line()).rstrip(), line_count + 1
-    while line == boundary:
-        yield await _read_header(body)
-        async for chunk in body.read_until(b"\r\n" + boundary):
-            yield chunk
-        yield None
-        line = boundary + (await body.read_line()).rstrip()
-    if line != final:
-        raise _invalid_form("other text follows a boundary in its line")
-    await body.discard()
+    try:
+        parts = _Parts(boundary)
+        async for chunk in chunks:
+            for event in parts.read(chunk):
+                yield event
+    except FormParserError:
+        raise _invalid_form(
+            f"a boundary or the header of a part cannot be read, or has more than {MAX_LINES} lines or "
+            f"{MAX_LINE_BYTES} bytes in a line"
+        ) from None
+    if not parts.is_whole:
+        raise _invalid_form("it ends before its final boundary")
 
 
-async def _read_header(body: _Body) -> FormPart:
+def _read_header(lines: Sequence[bytes]) -> FormPart:
     """HttpError: it cannot be read."""
-    lines = list[bytes]()
-    while (line := await body.read_line()) != b"\r":
-        if len(lines) >= MAX_LINES:
-            raise _invalid_form(f"the header of a part has more than {MAX_LINES} lines")
-        if not line.endswith(b"\r"):
-            raise _invalid_form("a line in the header of a part has no CRLF at its end")
-        lines.append(line[:-1])
     try:
         headers, _ = HeadersParser().parse_headers([*lines, b""])
         _, parameters = parse_content_disposition(headers.get(hdrs.CONTENT_DISPOSITION))

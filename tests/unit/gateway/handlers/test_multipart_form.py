@@ -14,7 +14,8 @@ from tests.fakes.gateway import TOKEN
 
 FILE_SIZE = 64
 SETTINGS = Settings(service_token=TOKEN, object_store="memory:///", max_upload_bytes=FILE_SIZE)  # type: ignore[arg-type]
-NO_CRLF = "a line in the header of a part has no CRLF at its end"
+BROKEN = "a boundary or the header of a part cannot be read, or has more than 128 lines or 8192 bytes in a line"
+INCOMPLETE = "it ends before its final boundary"
 UNREADABLE = "the header of a part cannot be read"
 DISPOSITION = b'Content-Disposition: form-data; name="file"\r\n'
 END = b"\r\n--b--\r\n"
@@ -83,16 +84,15 @@ async def test_a_form_has_its_parts_in_order() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"--b \t\r\n" + DISPOSITION + b"\r\ncontent\r\n--b-- ",
+        one_part(DISPOSITION).removesuffix(b"\r\n"),
         b"\n" + one_part(DISPOSITION),
         b"\r\n" + one_part(DISPOSITION),
-        b"This is\na preamble --b\r\n--bc\r\n" + one_part(DISPOSITION),
         one_part(DISPOSITION) + b"an epilogue\r\n--b\r\n",
         one_part(b'Content-Disposition: attachment; name="file"\r\n'),
         one_part(b"X.Foo: bar\r\n" + DISPOSITION),
         one_part(b"Content-Length: 1\r\n" + DISPOSITION),
     ],
-    ids=["blanks", "LF", "CRLF", "preamble", "epilogue", "attachment", "header name", "length"],
+    ids=["no last CRLF", "LF", "CRLF", "epilogue", "attachment", "header name", "length"],
 )
 async def test_unusual_forms_are_read(content: bytes) -> None:
     assert await read(content) == [("file", None, b"content")]
@@ -106,27 +106,17 @@ async def test_a_part_without_a_name_is_a_field_without_one(header: bytes) -> No
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"nothing like it", "it ends before its final boundary"),
-        (
-            b"\r\n" * MAX_LINES + one_part(DISPOSITION),
-            "it does not begin with the boundary that its Content-Type names",
-        ),
-        (one_part(DISPOSITION).removesuffix(END), "it ends before its final boundary"),
-        (one_part(DISPOSITION).removesuffix(b"--\r\n"), "it ends before its final boundary"),
-        (one_part(DISPOSITION, b"a\r\n--bc"), "other text follows a boundary in its line"),
-        (
-            one_part(b"X: " + b"x" * MAX_LINE_BYTES + b"\r\n" + DISPOSITION),
-            f"a line of its headers or boundaries is longer than {MAX_LINE_BYTES} bytes",
-        ),
-        (one_part(b"X: x\r\n" * (MAX_LINES + 1)), f"the header of a part has more than {MAX_LINES} lines"),
-        (
-            one_part(b'Content-Disposition: form-data; name="fi\nle"\r\n'),
-            NO_CRLF,
-        ),
-        (one_part(b'Content-Disposition: form-data; name="fi\rle"\r\n'), UNREADABLE),
+        (b"nothing like it", BROKEN),
+        (b"\r\n", INCOMPLETE),
+        (one_part(DISPOSITION).removesuffix(END), INCOMPLETE),
+        (one_part(DISPOSITION).removesuffix(b"--\r\n"), INCOMPLETE),
+        (b"--b\r\nContent-Dis", INCOMPLETE),
+        (one_part(b"X: " + b"x" * MAX_LINE_BYTES + b"\r\n" + DISPOSITION), BROKEN),
+        (one_part(b"X: x\r\n" * MAX_LINES + DISPOSITION), BROKEN),
+        (one_part(b"nonsense\r\n"), BROKEN),
+        (one_part(b'Content-Disposition: form-data; name="fi\rle"\r\n'), BROKEN),
+        (one_part(b'Content-Disposition: form-data; name="fi\nle"\r\n'), UNREADABLE),
         (one_part(b'Content-Disposition: form-data; name="fi\x00le"\r\n'), UNREADABLE),
-        (b"--b\r\nContent-Dis", NO_CRLF),
-        (one_part(b"nonsense\r\n"), UNREADABLE),
         (one_part(DISPOSITION + b"Content-Type: Multipart/mixed; boundary=c\r\n"), "a part has parts itself"),
     ],
 )
