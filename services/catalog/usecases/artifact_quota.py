@@ -4,9 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from services.catalog.ports import ArtifactBytesLedger, Limits
+from services.chassis import logs
 from services.chassis.clock import Clock
 from services.chassis.ids import new_id
 from services.chassis.limit_refusals import limit_reached
+from services.chassis.retry import log_transient
+
+log = logs.get(__name__)
 
 # An upload of unknown size reserves these at first, then twice as many, but at most so many more at once.
 SMALLEST_BYTES = 64 * 1024
@@ -40,7 +44,9 @@ class ArtifactQuota:
             await reservation.cover(expected or SMALLEST_BYTES)
             yield reservation
         finally:
-            await self._ledger.release(reservation.id)
+            # What the bytes were for may be done already; a reservation that is left ends by itself.
+            with log_transient(log, "reservation_not_released", upload_id=reservation.id):
+                await self._ledger.release(reservation.id)
 
     async def take(self, upload_id: str, size: int) -> float:
         """Reserve this size for the upload; when to renew it, by the monotonic clock.

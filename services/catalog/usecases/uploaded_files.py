@@ -17,8 +17,8 @@ from services.chassis.context import current
 from services.chassis.errors import DomainError, NotFound, Unavailable
 from services.chassis.file_writer import StoredFile
 from services.chassis.ids import random_id
-from services.chassis.mongo_errors import as_unavailable
 from services.chassis.object_store import ObjectStore
+from services.chassis.retry import log_transient
 from services.chassis.upload_rate import UploadRate
 
 log = logs.get(__name__)
@@ -69,20 +69,12 @@ class UploadedFiles:
             finally:
                 with suppress(DomainError):
                     await self._objects.delete(key)
-                await self._end(upload_id)
+                with log_transient(log, "arriving_file_not_ended", upload_id=upload_id):
+                    await self._store.arriving_files.end(upload_id)
 
     async def store(self, chunks: AsyncIterator[bytes], key: str, cover: Cover) -> StoredFile:
         """Store the bytes at the key, not faster than the organisation may upload."""
         return await self._objects.put_stream(key, _covered(self._rate.limit(chunks), cover))
-
-    async def _end(self, upload_id: str) -> None:
-        """Without an error if MongoDB is not available: what the file is for may be done already."""
-        try:
-            await self._store.arriving_files.end(upload_id)
-        except Exception as error:
-            if as_unavailable(error) is None:
-                raise
-            log.warning("arriving_file_not_ended", upload_id=upload_id, exc_info=error)
 
     @asynccontextmanager
     async def _open(self, key: str, stored: StoredFile, room: SpoolRoom) -> AsyncIterator[ReceivedFile]:

@@ -43,14 +43,9 @@ class SlowStore(ObjectStore):
         del self.sizes[source]
 
 
-class NoPrimary:
-    """The port `ArrivingFiles` on a replica set whose primary steps down while files arrive."""
-
-    async def add(self, upload_id: str) -> None:
-        pass
-
-    async def end(self, upload_id: str) -> None:
-        raise NotPrimaryError("not primary")
+async def no_primary(_: str) -> None:
+    """What writes meet on a replica set whose primary steps down while files arrive."""
+    raise NotPrimaryError("not primary")
 
 
 LARGE = 5
@@ -81,7 +76,10 @@ async def test_wrong_metadata_behind_a_file_is_refused_before_the_file_is_read(s
     assert (await refused_fields(upload), store.sizes) == (["version"], {})
 
 
-async def test_a_build_is_the_answer_though_the_end_of_its_file_cannot_be_noted(catalog: Catalog) -> None:
-    catalog.store.arriving_files = NoPrimary()
+async def test_a_build_is_the_answer_though_nothing_can_be_noted_after_it(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog.store.arriving_files, "end", no_primary)
+    monkeypatch.setattr(catalog.ledger, "release", no_primary)
     app = await catalog.apps.create("Shop", Platform.ANDROID, None)
     assert (await uploaded(catalog, app, "1")).version == "1"
