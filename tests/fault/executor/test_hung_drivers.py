@@ -17,10 +17,12 @@ from aiohttp import web
 from mobiletest.types.v1 import execution_pb2, run_config_pb2
 
 from tests.fault.counting import record
-from tests.fault.executor.conftest import LEASE_SECONDS, Workers
+from tests.fault.executor.conftest import Workers
 from tests.fault.executor.test_workers import check_history
 from tests.integration.executor.catalog_server import Shelf
 
+# Of a worker that lives on, however loaded the machine is: what ends the run is its limit.
+LEASE_SECONDS = 60.0
 SCREEN = '<app><button id="go" x="1" y="1" width="10" height="10" visible="true">Go</button></app>'
 
 
@@ -106,7 +108,12 @@ async def test_a_hung_driver_ends_its_run_in_time_and_frees_the_slot(
 ) -> None:
     workflow_id = shelf.workflow(shelf.planned('Tap "Go"'))
     async with serving(HangingHub()) as hub:
-        said = {**limits, "INFRASTRUCTURE_RETRIES": "0", "DEVICE_POOLS": pools_file(tmp_path, hub)}
+        said = {
+            **limits,
+            "INFRASTRUCTURE_RETRIES": "0",
+            "DEVICE_POOLS": pools_file(tmp_path, hub),
+            "LEASE_SECONDS": str(LEASE_SECONDS),
+        }
         workers.environment.update({f"MOBILETEST_{name}": value for name, value in said.items()})
         seconds = {"run_timeout_seconds": 4.0} if "RUN_TIMEOUT_SECONDS" in limits else {}
         api = executor(executor_role="api", lease_seconds=LEASE_SECONDS, infrastructure_retries=0, **seconds)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import protovalidate  # noqa: F401 (a service imports it for its first message: here within the deadline of a test's call)
 import pytest
 import pytest_asyncio
 from mobiletest.executor.v1 import executions_pb2 as pb
