@@ -16,8 +16,8 @@ from pymongo.errors import PyMongoError
 
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.context import Caller
-from services.chassis.errors import AlreadyExists, Unavailable
-from services.chassis.ids import derive_ids
+from services.chassis.errors import Unavailable
+from services.chassis.ids import derive_ids, idempotency_key_reused
 from services.chassis.limit_refusals import limit_reached
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Document, Mongo
@@ -194,7 +194,7 @@ class Idempotency:
 
 def _stored_response(record: Document, request_hash: str) -> bytes:
     if record["request_hash"] != request_hash:
-        raise AlreadyExists("This Idempotency-Key was used for a different request", reason="IDEMPOTENCY_KEY_REUSED")
+        raise idempotency_key_reused()
     if record["state"] != "done":
         left = (record["claimed_until"] - record["seen_at"]).total_seconds()
         raise Unavailable(

@@ -7,6 +7,8 @@ from contextvars import ContextVar
 from os import urandom
 from uuid import UUID, uuid5
 
+from services.chassis.errors import AlreadyExists
+
 ID_RULE = "1 to 100 letters (a-z, A-Z), digits, - and _"
 _ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
 _NAMESPACE = UUID("6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10")
@@ -46,6 +48,11 @@ def random_id() -> str:
     """A random UUID (version 4); `str(uuid4())` takes four times as long."""
     digits = f"{int.from_bytes(urandom(16), 'big') & _RANDOM_BITS | _VERSION_4:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def idempotency_key_reused() -> AlreadyExists:
+    """The error for another request with the key of an earlier one."""
+    return AlreadyExists("This Idempotency-Key was used for a different request", reason="IDEMPOTENCY_KEY_REUSED")
 
 
 @contextmanager

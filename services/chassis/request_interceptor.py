@@ -6,7 +6,7 @@ validation and defaults; idempotency, or a turn at making a page; the servicer.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, contextmanager, nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -20,6 +20,7 @@ from services.chassis.errors import Unavailable
 from services.chassis.fair_turns import FairTurns
 from services.chassis.grpc_channel import REPLAYED
 from services.chassis.idempotency import Idempotency
+from services.chassis.ids import derive_ids
 from services.chassis.method_options import Method
 from services.chassis.service_token import Callers, authorize, read_metadata
 from services.chassis.validation import validate_and_default
@@ -166,7 +167,8 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
             async with ErrorMapper(method, context):
                 with self._admitted(method, context) as caller:
                     await self._organisations.check(caller)
-                    return await servicer(_validate_each(requests), context)
+                    with _ids_of(method, caller):
+                        return await servicer(_validate_each(requests), context)
 
         return handle
 
@@ -198,6 +200,13 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
         if answer.replayed:
             context.set_trailing_metadata((REPLAYED,))
         return method.response.FromString(answer.response)
+
+
+def _ids_of(method: Method, caller: Caller) -> AbstractContextManager[None]:
+    """The response to an upload is not stored: with its key it gives its ids again, by which its servicer knows it."""
+    if not (method.takes_idempotency_key and caller.idempotency_key):
+        return nullcontext()
+    return derive_ids(caller.org_id, method.path, caller.idempotency_key)
 
 
 async def _validate_each(requests: AsyncIterator[Message]) -> AsyncIterator[Message]:

@@ -172,6 +172,7 @@ class FakeBackends:
 
     def _upload(self, name: str) -> Any:
         async def handle(requests: AsyncIterator[Message], context: Any) -> Any:
+            context.set_trailing_metadata(self.trailing_metadata)
             received: list[Message] = []
             self._record(name, received, context)
             if self.object_key:

@@ -20,6 +20,7 @@ from services.catalog.usecases.part_uploads import PartUploadUseCases
 from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.byte_ranges import FilePart
 from services.chassis.errors import InvalidArgument
+from services.chassis.grpc_channel import REPLAYED
 from services.chassis.proto_values import json_to_struct, page_fields, read_optional, struct_to_json, to_timestamp
 from services.chassis.stored_transfers import http_bodies
 
@@ -50,7 +51,10 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         upload = _Upload(first.metadata)
         file = ArrivingFile(context, requests, self._store, look=upload.read_metadata)
         new = new_build_from_upload(first.metadata)
-        return build_message(await self._uploads.upload(new, file.arrive, final=upload.final))
+        build, was_repeated = await self._uploads.upload(new, file.arrive, final=upload.final)
+        if was_repeated:
+            context.set_trailing_metadata((REPLAYED,))
+        return build_message(build)
 
     async def StartUpload(self, request: builds_pb2.StartUploadRequest, context: Any) -> builds_pb2.PartUpload:
         return part_upload_message(await self._parts.start(request.app_id, request.sha256, request.size_bytes))

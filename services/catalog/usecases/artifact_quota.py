@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from services.catalog.ports import ArtifactBytesLedger, Limits
 from services.chassis import logs
 from services.chassis.clock import Clock
-from services.chassis.ids import new_id
+from services.chassis.ids import random_id
 from services.chassis.limit_refusals import limit_reached
 from services.chassis.retry import log_transient
 
@@ -39,7 +39,7 @@ class ArtifactQuota:
         Raises:
             PermissionDenied: the organisation stores as many bytes as it may.
         """
-        reservation = Reservation(self, new_id())
+        reservation = Reservation(self, random_id())
         try:
             await reservation.cover(expected or SMALLEST_BYTES)
             yield reservation

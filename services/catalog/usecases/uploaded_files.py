@@ -35,6 +35,7 @@ class ArrivedFile:
 
     key: str
     size: int
+    sha256: str
     # The file inside a block, for which what is stored elsewhere is copied; Unavailable if it is not the announced one.
     open: Callable[[], AbstractAsyncContextManager[ReceivedFile]]
 
@@ -65,7 +66,7 @@ class UploadedFiles:
             await self._store.arriving_files.add(upload_id)
             try:
                 stored = await arrive(key, cover_all)
-                yield ArrivedFile(key, stored.size, partial(self._open, key, stored, room))
+                yield ArrivedFile(key, stored.size, stored.sha256, partial(self._open, key, stored, room))
             finally:
                 with suppress(DomainError):
                     await self._objects.delete(key)

@@ -30,7 +30,7 @@ from services.catalog.usecases.uploaded_files import Arrive, UploadedFiles
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
-from services.chassis.ids import new_id
+from services.chassis.ids import idempotency_key_reused, new_id
 from services.chassis.mongo_errors import DuplicateValue
 from services.chassis.object_store import PART_BYTES, ObjectStore
 
@@ -47,6 +47,8 @@ class NewBuild:
     file_name: str | None = None
     expected_bytes: int = 0
     version_suffix: str | None = None
+    # What the build gets; by default a new one.
+    id: str | None = None
     # Of an upload in parts: its id, which becomes that of the build.
     upload_id: str | None = None
     # Of an upload in parts: that of the file.
@@ -96,31 +98,39 @@ class UploadUseCases:
         return await self._save(self._build(new, validate_version(new.version or "")))
 
     @reports_violations
-    async def upload(self, new: NewBuild, arrive: Arrive, *, final: Callable[[], NewBuild] | None = None) -> Build:
-        """A build of a file that arrives; an upload that is cut leaves nothing.
+    async def upload(
+        self, new: NewBuild, arrive: Arrive, *, final: Callable[[], NewBuild] | None = None
+    ) -> tuple[Build, bool]:
+        """A build of a file that arrives, and whether an earlier request with the same idempotency key made it; an
+        upload that is cut leaves nothing.
 
         `new` is what the client has said at the start; `final` gives the description that counts, when the file is
         there.
 
         Raises:
             NotFound: no such app.
-            AlreadyExists: it has the version.
+            AlreadyExists: it has the version, or the idempotency key is that of another upload.
             InvalidArgument: no version was sent or found, or the file is empty, too large or not a plausible app.
             PermissionDenied: the organisation has as many builds, or stores as many bytes, as it may.
             ResourceExhausted: the organisation's own uploads take the spool, or too many of them wait.
             Aborted: the upload was cut.
             Unavailable: the spool is full, too many uploads wait, or the file is not in the object store.
         """
-        new = _validate(new)
-        app = await self._check_room(new.app_id, new.version)
-        await self.check_count()
+        new, id = _validate(new), new_id()
+        is_repeated = await self._earlier(id) is not None
+        app = await self._check_room(new.app_id, None if is_repeated else new.version)
+        if not is_repeated:
+            await self.check_count()
         async with (
             self._quota.reserve(new.expected_bytes) as reservation,
             self._files.receive(arrive, reservation.cover, expected=new.expected_bytes) as arrived,
         ):
-            new = _validate(final()) if final is not None else new
-            async with self._turn(arrived.size), arrived.open() as file:
-                return await self._store_build(app, new, file, partial(self._objects.move, arrived.key))
+            new = replace(_validate(final()) if final is not None else new, id=id)
+            async with self._turn(arrived.size):
+                if (earlier := await self._earlier(id)) is not None:
+                    return _same_upload(earlier, new, arrived.sha256), True
+                async with arrived.open() as file:
+                    return await self._store_build(app, new, file, partial(self._objects.move, arrived.key)), False
 
     @reports_violations
     async def assemble(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> Build:
@@ -158,6 +168,10 @@ class UploadUseCases:
             await put(artifact_key(build.org_id, file.sha256))
             await self._store.artifacts.stored(file.sha256)
         return await self._save(replace(build, was_reused=reused), new.upload_id)
+
+    async def _earlier(self, id: str) -> Build | None:
+        """The build that an earlier request with the same idempotency key has made."""
+        return await self._store.builds.get(id) if current().idempotency_key is not None else None
 
     def _turn(self, size: int) -> AbstractAsyncContextManager[None]:
         return self._large_turns.take(current().org_id) if size > PART_BYTES else nullcontext()
@@ -202,7 +216,7 @@ class UploadUseCases:
     def _build(self, new: NewBuild, version: str) -> Build:
         caller = current()
         return Build(
-            id=new.upload_id or new_id(),
+            id=new.upload_id or new.id or new_id(),
             org_id=caller.org_id,
             app_id=new.app_id,
             version=version,
@@ -242,6 +256,13 @@ class UploadUseCases:
 def _validate(new: NewBuild) -> NewBuild:
     validate_metadata(new.metadata)
     return new if new.version is None else replace(new, version=validate_version(new.version))
+
+
+def _same_upload(earlier: Build, new: NewBuild, sha256: str) -> Build:
+    """The earlier build. AlreadyExists: the new one would be another."""
+    if (new.app_id, sha256) != (earlier.app_id, earlier.sha256) or new.version not in (None, earlier.version):
+        raise idempotency_key_reused()
+    return earlier
 
 
 _FILES = {Platform.ANDROID: "an .apk", Platform.IOS: "an .ipa, or the .app of a simulator build as an archive"}

@@ -53,7 +53,10 @@ class FileUploadHandler:
                 upload = await self._read(request)
                 timeout = self._reader.stream_timeout(context)
                 with self._reader.call_scope(context, timeout):
-                    return await self._render(await self._calls.send(upload, timeout))
+                    answered = await self._calls.send(upload, timeout)
+                    if answered.replayed:
+                        context.response_headers["Idempotent-Replayed"] = "true"
+                    return await self._render(answered.response)
 
 
 class BodyUploads:

@@ -15,9 +15,11 @@ from typing import Any
 import grpc
 
 from services.chassis.errors import DomainError, Unavailable
+from services.chassis.grpc_channel import REPLAYED
 from services.chassis.object_store import ObjectStore
 from services.chassis.stored_transfers import WRITES_OBJECTS, object_key
 from services.chassis.upload_rate import UploadRate
+from services.gateway.upstream.call_batcher import Answered
 from services.gateway.upstream.rpcs import Rpc
 
 # How long a service may take to say where to write a file.
@@ -45,7 +47,7 @@ class UploadCalls:
         self._rate = rate
         self._key_seconds = key_seconds
 
-    async def send(self, upload: FileUpload, timeout: float) -> Any:
+    async def send(self, upload: FileUpload, timeout: float) -> Answered:
         """The response of the service; after any failure nothing is left where it wanted the file.
 
         Raises:
@@ -113,9 +115,10 @@ class _Call:
         except TimeoutError:
             raise Unavailable("The service does not take the upload, try again", retry_after=timeout) from None
 
-    async def response(self) -> Any:
+    async def response(self) -> Answered:
         try:
-            return await self._call
+            response = await self._call
+            return Answered(response, REPLAYED in tuple(await self._call.trailing_metadata() or ()))
         except grpc.aio.AioRpcError:
             if self._statuses and self._statuses[0].code() not in (grpc.StatusCode.OK, grpc.StatusCode.INTERNAL):
                 raise self._statuses[0] from None

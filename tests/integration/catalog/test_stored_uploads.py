@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
+from uuid import uuid4
 
 import grpc
 import pytest
@@ -20,6 +22,7 @@ from services.chassis.errors import (
     ResourceExhausted,
     Unavailable,
 )
+from services.chassis.grpc_channel import REPLAYED
 from services.chassis.object_store import ObjectStore
 from services.chassis.stored_transfers import WRITES_OBJECTS, object_key
 from tests.eventually import eventually
@@ -96,6 +99,30 @@ async def test_a_stored_file_is_inspected_and_becomes_a_build(service: Service) 
     assert (again.was_reused, service.files()) == (True, [digest])
     request = builds_pb2.DownloadBuildRequest(version_id=again.id)
     assert b"".join([part.data async for part in service.builds.DownloadBuild(request)]) == CONTENT
+
+
+async def test_a_repeated_upload_with_an_idempotency_key_is_the_same_build(service: Service) -> None:
+    app, digest = await made(service), sha256(CONTENT).hexdigest()
+    with context.bind(replace(context.current(), idempotency_key=str(uuid4()))):
+        uploads = [build(service, app, version="1") for _ in range(2)]
+        first, second = [await upload.send(CONTENT, metadata=chunkless(app, "1")) for upload in uploads]
+        assert (second, service.files()) == (first, [digest])
+        replayed = [REPLAYED in tuple(await upload.call.trailing_metadata()) for upload in uploads]
+        assert replayed == [False, True]
+        for content, version in ((apk("com.example.shop", "2.1.1"), "1"), (CONTENT, "2")):
+            error = await error_of(build(service, app).send(content, metadata=chunkless(app, version)))
+            assert (type(error), error.reason) == (AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+
+
+async def test_uploads_at_the_same_time_with_one_idempotency_key_are_one_build(service: Service) -> None:
+    app = await made(service)
+    with context.bind(replace(context.current(), idempotency_key=str(uuid4()))):
+        uploads = [build(service, app) for _ in range(2)]
+        keys = [await upload.begin() for upload in uploads]
+        for upload, key in zip(uploads, keys, strict=True):
+            await upload.store(key, CONTENT)
+        first, second = [await upload.end(CONTENT, metadata=chunkless(app, "1")) for upload in uploads]
+    assert first == second
 
 
 async def test_an_upload_is_refused_before_it_gets_a_key(service: Service) -> None:

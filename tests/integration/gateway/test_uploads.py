@@ -74,6 +74,14 @@ async def test_a_file_is_stored_before_the_fields_after_it_arrive(
     assert (answer.status, answer.json["version"]) == (201, "1.2")
 
 
+async def test_an_idempotency_key_is_passed_on_and_a_replay_is_marked(client: Client, backends: FakeBackends) -> None:
+    keep_upload(backends)
+    backends.trailing_metadata = (("x-idempotent-replayed", "true"),)
+    answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(), headers={"Idempotency-Key": "night-7"})
+    assert answer.headers["Idempotent-Replayed"] == "true"
+    assert backends.of("UploadBuild")[0].caller.idempotency_key == "night-7"
+
+
 async def test_a_file_alone_is_enough(client: Client, backends: FakeBackends) -> None:
     keep_upload(backends)
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form())

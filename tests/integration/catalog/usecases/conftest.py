@@ -149,7 +149,7 @@ class Catalog:
         return UploadedFiles(self.store, self.objects, spool, self.rate)
 
     async def upload(self, new: NewBuild, chunks: AsyncIterator[bytes], **options: Any) -> Build:
-        return await self.uploads.upload(new, self.arriving(chunks), **options)
+        return (await self.uploads.upload(new, self.arriving(chunks), **options))[0]
 
     async def limit(self, **limits: Any) -> None:
         """Set limits of the caller's organisation, which begins to exist for that."""

@@ -118,13 +118,13 @@ async def test_without_simulated_devices_only_what_a_device_can_install_is_a_bui
     assert [v.field for v in refusal.value.violations] == ["file"]
     assert leftovers(catalog) == []
     catalog.inspector.found = Inspection("com.example", "1", platform=app.platform)
-    assert (await uploads.upload(NewBuild(app.id), catalog.arriving(chunks(b"x")))).version == "1"
+    assert (await uploads.upload(NewBuild(app.id), catalog.arriving(chunks(b"x"))))[0].version == "1"
 
 
 async def test_without_simulated_devices_a_web_build_is_any_file(catalog: Catalog, app: App) -> None:
     await catalog.apps.update(app.id, {"static_url": "https://shop.example"})
     uploads = catalog.make_uploads(simulated_devices=False)
-    assert (await uploads.upload(NewBuild(app.id, "1"), catalog.arriving(chunks(b"x")))).version == "1"
+    assert (await uploads.upload(NewBuild(app.id, "1"), catalog.arriving(chunks(b"x"))))[0].version == "1"
 
 
 async def test_an_interrupted_upload_leaves_no_file(catalog: Catalog, app: App) -> None:

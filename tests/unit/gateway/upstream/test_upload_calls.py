@@ -102,7 +102,7 @@ async def last() -> PutUploadPartRequest:
 async def send(call: FakeCall, objects: ObjectStore, *chunks: bytes | Exception, rate: UploadRate = UNLIMITED) -> Any:
     upload = FileUpload(PutUploadPartRequest(number=1), content(*chunks), last)
     with bind(Caller("org")):
-        return await UploadCalls(call, objects, rate, key_seconds=0.01).send(upload, 10)
+        return (await UploadCalls(call, objects, rate, key_seconds=0.01).send(upload, 10)).response
 
 
 @pytest.fixture
