@@ -19,9 +19,12 @@ from services.chassis.errors import NotFound, Unavailable
 from services.chassis.file_writer import FileWriter, StoredFile
 
 CHUNK_BYTES = 1024 * 1024
-# What is larger is sent in parts of this size; S3 takes no smaller ones than 5 MiB.
+# What is larger is sent in parts of this size.
 PART_BYTES = 8 * 1024 * 1024
 PARTS_AT_ONCE = 2
+# Of what arrives as a stream: each upload holds one part that is being gathered and one that is being sent. S3 takes no
+# smaller ones.
+STREAM_PART_BYTES = 5 * 1024 * 1024
 DELETE_CHUNK = 50
 # Of objects in a folder, which other services read.
 FILE_MODE = 0o644
@@ -122,7 +125,7 @@ class ObjectStore:
 
     async def _send(self, key: str, chunks: AsyncIterator[bytes]) -> StoredFile:
         digest, size = hashlib.sha256(), 0
-        options: Any = {"buffer_size": PART_BYTES, "max_concurrency": PARTS_AT_ONCE}
+        options: Any = {"buffer_size": STREAM_PART_BYTES, "max_concurrency": 1}
         writer = _obstore().open_writer_async(self._store, key, **options)
         async for chunk in chunks:
             await asyncio.to_thread(digest.update, chunk)

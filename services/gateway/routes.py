@@ -59,6 +59,8 @@ from services.gateway.upstream.upload_calls import UploadCalls
 
 DOCUMENT_PATH = "/api/v1/openapi.json"
 DESCRIPTORS_PATH = "/api/v1/descriptors.binpb"
+# Of all organisations at once: each takes some 11 MiB of memory while it is sent to a store that is no folder.
+MOST_UPLOADS = 24
 
 
 class OperationRoutes:
@@ -84,7 +86,7 @@ class OperationRoutes:
         self._closing = closing
         self._open_streams = open_streams
         self._objects = objects
-        self._uploads, self._streams = ConcurrencyLimit("uploads"), ConcurrencyLimit("streams")
+        self._uploads, self._streams = ConcurrencyLimit("uploads", of_all=MOST_UPLOADS), ConcurrencyLimit("streams")
         self._upload_rate = UploadRate(settings.organisation_upload_bytes_per_second, clock)
         self._bodies = BodyMemory()
         self._page_turns = {name: PageTurns() for name in ("catalog", "executor")}

@@ -1,4 +1,4 @@
-"""How many uploads or streams of one organisation are under way."""
+"""How many uploads or streams are under way, of one organisation and of all."""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from services.chassis.context import Caller
-from services.chassis.errors import ResourceExhausted
+from services.chassis.errors import ResourceExhausted, Unavailable
 from services.gateway.auth.rate_limits import UNLIMITED
 from services.gateway.handlers.concurrency import ConcurrencyLimit
 from services.gateway.http.request_context import RequestContext
@@ -28,6 +28,17 @@ def test_as_many_as_allowed_are_under_way() -> None:
                 pass
         with limit.enter(context("org", 2)):
             assert limit.used("org") == 2
+
+
+def test_all_organisations_together_have_a_limit_too() -> None:
+    limit = ConcurrencyLimit("uploads", of_all=2)
+    with limit.enter(context("org", 2)):
+        with limit.enter(context("another", 2)):
+            with pytest.raises(Unavailable, match="This server has 2 uploads") as refusal, limit.enter(context("c", 2)):
+                pass
+            assert (refusal.value.reason, refusal.value.retry_after, limit.used("c")) == ("TOO_MANY_UPLOADS", 5.0, 0)
+        with limit.enter(context("c", 2)):
+            pass
 
 
 def test_none_is_remembered_after_the_end() -> None:
