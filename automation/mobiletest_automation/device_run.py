@@ -32,6 +32,7 @@ from mobiletest_automation.secret_texts import Keyboard
 from mobiletest_automation.steps.device_actions import DeviceActions
 from mobiletest_automation.steps.goal_runner import GoalRunner
 from mobiletest_automation.steps.human_help import HumanHelp
+from mobiletest_automation.steps.interactive_help import InteractiveHelp
 from mobiletest_automation.steps.model_access import ModelAccess
 from mobiletest_automation.steps.preconditions import NEVER_LAUNCHED, begins_launched, starts_app
 from mobiletest_automation.steps.replay import StepReplay
@@ -165,8 +166,8 @@ class DeviceRun:
     def _human_help(self, device: Device, watcher: Watcher, actions: DeviceActions) -> HumanHelp | None:
         if self.human is None:
             return None
-        interactive = self.request.interactive
-        return HumanHelp(self.human, device, watcher, actions, self.recorder, interactive=interactive)
+        kind = InteractiveHelp if self.request.interactive else HumanHelp
+        return kind(self.human, device, watcher, actions, self.recorder)
 
     def _cache_key(self, sentence: str) -> StepCacheKey:
         return StepCacheKey(self.request.org_id, self.request.app, self.request.platform, sentence)

@@ -1,20 +1,19 @@
 """Human in the loop: asks a person about a step that cannot continue."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import count
 from time import monotonic
 
 from mobiletest_automation.devices.port import Device, DeviceFailure
 from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.evidence.recorder import StepRecorder
-from mobiletest_automation.flows.loader import load_flow, parse_flow
+from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.nodes import DocumentError
-from mobiletest_automation.flows.steps import BlockCommand, Sentence, Step
+from mobiletest_automation.flows.steps import BlockCommand, Flow, Sentence, Step
 from mobiletest_automation.flows.texts import well_formed
-from mobiletest_automation.model.failures import Category, Fault
+from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import Resolution
 from mobiletest_automation.outcome import RECOVERABLE, ScriptFailed, StepFailed, StepOutcome
 from mobiletest_automation.ports import Human, HumanQuestion
@@ -34,8 +33,6 @@ SCREENSHOT_SECONDS = 10.0
 KEEPALIVE_SECONDS = 20.0
 
 RETRY, SKIP, FAIL = "retry", "skip", "fail"
-# Of an interactive person: the answer that has worked takes the place of the step; ask again, with the present screen.
-KEEP, LOOK = "keep", "look"
 
 # Failures that a person may help with: the app is still running. (config_invalid: there is no model.)
 ASKABLE = RECOVERABLE - {Category.APP_LAUNCH_FAILED} | {
@@ -44,6 +41,8 @@ ASKABLE = RECOVERABLE - {Category.APP_LAUNCH_FAILED} | {
     Category.CONFIG_INVALID,
 }
 
+# The flow of an answer's text; DocumentError: it has none.
+ReadFlow = Callable[[str], Flow]
 # Runs the step that was asked about, or the one of an answer.
 RunStep = Callable[[Step], Awaitable[StepOutcome]]
 
@@ -81,16 +80,14 @@ class HumanAnswer:
     def chooses_element(self) -> bool:
         return self.choices is not None and self.text in self.choices.options
 
-    def step(self, *, commands: bool = False) -> Step:
-        """The step that the person wrote, in one line. `commands`: it may be a line of a flow, "- tapOn: Pay".
+    def step(self, read: ReadFlow) -> Step:
+        """The step that the person wrote.
 
         Raises:
             StepFailed: it is not one step (script_error).
         """
         try:
-            is_line = commands and self.text.startswith("- ")
-            flow = load_flow(self.text).require() if is_line else parse_flow([self.text])
-            [step] = flow.steps
+            [step] = read(self.text).steps
         except DocumentError as error:
             raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a step: {error.message}") from error
         except ValueError:
@@ -111,6 +108,20 @@ class HumanAnswer:
         return _with_sentence(failed, f'This was after a person\'s answer: "{self.text}".')
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, whose first options stand for these choices."""
+
+    question: HumanQuestion
+    choices: ElementChoices | None
+
+    def answer(self, text: str) -> HumanAnswer:
+        """The answer of this text; of a choice the option without masks."""
+        if self.choices is None or text not in self.question.options[: len(self.choices.elements)]:
+            return HumanAnswer(text, self.choices)
+        return HumanAnswer(self.choices.options[self.question.options.index(text)], self.choices)
+
+
 class HumanHelp:
     """The questions of one attempt."""
 
@@ -122,14 +133,9 @@ class HumanHelp:
         actions: DeviceActions,
         recorder: StepRecorder,
         *,
-        interactive: bool = False,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
     ) -> None:
-        """An `interactive` person is asked until the step passes or the person ends it, also after an answer that has
-        worked, and about any failure of the test.
-        """
         self._human = human
-        self._interactive = interactive
         self._keepalive_seconds = keepalive_seconds
         self._device = device
         self._watcher = watcher
@@ -148,45 +154,24 @@ class HumanHelp:
 
     async def _help(self, index: int, step: Step, run: RunStep, failure: StepFailed) -> StepOutcome | None:
         """Ask about a step that has failed until it passes, a person skips it, or raise why it fails."""
-        problem = failure
-        worked: tuple[HumanAnswer, StepOutcome] | None = None
-        for number in count() if self._interactive else range(QUESTIONS_LIMIT):
-            answer = await self.ask(index, step, failure, number, problem, worked[0] if worked else None)
-            if self._interactive and answer.text == LOOK:
-                continue
-            if worked is not None and answer.text == KEEP:
-                answer, outcome = worked
-                self._recorder.human_helped = True
-                return answer.annotate(outcome)
+        for number in range(1, QUESTIONS_LIMIT + 1):
+            answer = await self.ask(self._question(index, step, failure), failure, f"question-{number}")
             try:
-                followed = await self._follow(answer, step, run)
+                return self._helped(answer, await self._follow(answer, step, run))
             except StepFailed as failed:
-                if self._interactive and failed.category is Category.SESSION_LOST:
-                    raise
-                problem, worked = failed if self._interactive else answer.explain(failed), None
-                if answer.text == RETRY or not self._interactive:
-                    failure = problem
-                continue
-            if self._interactive and followed is not None and answer.text != RETRY:
-                worked = (answer, followed)
-                continue
-            self._recorder.human_helped = True
-            return answer.annotate(followed) if followed is not None else None
+                failure = answer.explain(failed)
         raise failure
 
+    def _helped(self, answer: HumanAnswer, outcome: StepOutcome | None) -> StepOutcome | None:
+        self._recorder.human_helped = True
+        return answer.annotate(outcome) if outcome is not None else None
+
     def _may_ask(self, failed: StepFailed) -> bool:
-        if self._interactive:
-            return failed.category in ASKABLE or failed.category.fault is Fault.TEST
         return failed.category in ASKABLE and not isinstance(failed, ScriptFailed)
 
     async def _check(self, running: Awaitable[StepOutcome]) -> StepOutcome:
-        """The outcome; what a device refuses is a failure that an interactive person is asked about."""
-        try:
-            return await running
-        except DeviceFailure as failed:
-            if not self._interactive:
-                raise
-            raise StepFailed(failed.category, failed.message) from failed
+        """The outcome, or what of its errors is a failure to ask about."""
+        return await running
 
     async def _follow(self, answer: HumanAnswer, step: Step, run: RunStep) -> StepOutcome | None:
         if answer.text == SKIP:
@@ -195,52 +180,34 @@ class HumanHelp:
             return await self._check(run(step))
         if answer.chooses_element:
             return await self._check(self.act_on_choice(answer))
-        return await self._check(run(answer.step(commands=self._interactive)))
+        return await self._check(run(answer.step(self._read_flow)))
 
-    async def ask(
-        self,
-        index: int,
-        step: Step,
-        failed: StepFailed,
-        number: int,
-        problem: StepFailed | None = None,
-        worked: HumanAnswer | None = None,
-    ) -> HumanAnswer:
-        """The answer to the question of this number about the step, which says the `problem`, or `failed` without one.
+    def _read_flow(self, text: str) -> Flow:
+        """The flow of an answer, which is a sentence; see `ReadFlow`."""
+        return parse_flow([text])
 
-        Raises:
-            StepFailed: nobody answers, or the answer is FAIL: `failed`, with the reason added.
-            DeviceFailure: the device cannot be read meanwhile; of an interactive person, only if its session is lost.
-        """
+    def _question(self, index: int, step: Step, problem: StepFailed) -> Asked:
+        """What to ask about the step, which `problem` keeps from continuing."""
         choices = self._choices(step)
         mask = self._recorder.secrets.mask
         options = (*(map(mask, choices.options) if choices else ()), RETRY, SKIP, FAIL)
-        text = mask(f"This step cannot continue: {step.title}\n{(problem or failed).message}")
-        question = HumanQuestion(text, index, options)
-        if self._interactive:
-            position, screen = self._recorder.steps[index].position, await self._read_screen()
-            question = replace(question, position=position, screen=tuple(map(mask, screen)))
-            if worked is not None:
-                shown = mask(worked.text)
-                means_same = worked.text in (shown, self._recorder.secrets.fill_template(shown))
-                can_write = means_same and not worked.chooses_element
-                question = replace(question, worked=shown, can_write=can_write)
-        began = monotonic()
-        answer = await self._wait_for_answer(question, number)
-        if answer is None:
-            raise _with_sentence(failed, f"Nobody answered within {monotonic() - began:.0f} s.")
-        if answer == FAIL:
-            raise _with_sentence(failed, "A person let it fail.")
-        return HumanAnswer(_unmasked(answer, options, choices), choices)
+        text = mask(f"This step cannot continue: {step.title}\n{problem.message}")
+        return Asked(HumanQuestion(text, index, options), choices)
 
-    async def _read_screen(self) -> Sequence[str]:
-        """The visible elements that have a name."""
-        try:
-            async with asyncio.timeout(SCREENSHOT_SECONDS):
-                outline = await self._watcher.look()
-        except (DeviceFailure, TimeoutError):
-            return ()
-        return [element.describe() for element in outline.visible if element.name]
+    async def ask(self, asked: Asked, failure: StepFailed, picture: str) -> HumanAnswer:
+        """The answer to the question; `picture` is the name of its screenshot.
+
+        Raises:
+            StepFailed: nobody answers, or the answer is FAIL: `failure`, with the reason added.
+            DeviceFailure: the device cannot be read meanwhile.
+        """
+        began = monotonic()
+        answer = await self._wait_for_answer(asked.question, picture)
+        if answer is None:
+            raise _with_sentence(failure, f"Nobody answered within {monotonic() - began:.0f} s.")
+        if answer == FAIL:
+            raise _with_sentence(failure, "A person let it fail.")
+        return asked.answer(answer)
 
     async def act_on_choice(self, answer: HumanAnswer) -> StepOutcome:
         """The action on the chosen element, if the screen still offers the same elements."""
@@ -252,9 +219,9 @@ class HumanHelp:
         await self._actions.act(choices.intent, element)
         return StepOutcome(action=choices.intent.action, resolution=Resolution.RULE, element=element)
 
-    async def _wait_for_answer(self, question: HumanQuestion, number: int) -> str | None:
+    async def _wait_for_answer(self, question: HumanQuestion, picture: str) -> str | None:
         """Ask, with a screenshot, and keep the session of the device alive meanwhile."""
-        screenshot = await self._take_screenshot(question.step_index, 0 if self._interactive else number)
+        screenshot = await self._take_screenshot(question.step_index, picture)
         asking = asyncio.ensure_future(self._human.ask(replace(question, screenshot=screenshot)))
         try:
             while not asking.done():
@@ -267,20 +234,16 @@ class HumanHelp:
         return well_formed(answer).strip() if answer is not None else None
 
     async def _keep_alive(self) -> None:
-        """Bounded, because an answer may come meanwhile. An interactive person may repair all but a lost session."""
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._keepalive_seconds):
-                    await self._device.view.tree()
-        except DeviceFailure as failed:
-            if not self._interactive or failed.category is Category.SESSION_LOST:
-                raise
+        """Bounded, because an answer may come meanwhile."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._keepalive_seconds):
+                await self._device.view.tree()
 
-    async def _take_screenshot(self, index: int, number: int) -> str:
+    async def _take_screenshot(self, index: int, picture: str) -> str:
         try:
             async with asyncio.timeout(SCREENSHOT_SECONDS):
                 content = await self._device.view.screenshot()
-                return await self._recorder.store_screenshot(index, content, f"question-{number + 1}")
+                return await self._recorder.store_screenshot(index, content, picture)
         except (DeviceFailure, TimeoutError):
             return ""
 
@@ -296,13 +259,6 @@ class HumanHelp:
         if grounding.reason is not RefusalReason.AMBIGUOUS:
             return None
         return ElementChoices(intent, grounding.candidates[:CHOICES_LIMIT])
-
-
-def _unmasked(answer: str, options: Sequence[str], choices: ElementChoices | None) -> str:
-    """The answer; of a choice the option without masks."""
-    if choices is None or answer not in options[: len(choices.elements)]:
-        return answer
-    return choices.options[options.index(answer)]
 
 
 def _with_sentence(failed: StepFailed, sentence: str) -> StepFailed:

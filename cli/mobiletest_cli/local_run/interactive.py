@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from mobiletest_automation.flows.documents import read_yaml
 from mobiletest_automation.flows.nodes import DocumentError
-from mobiletest_automation.steps.human_help import FAIL, KEEP, LOOK, RETRY, SKIP
+from mobiletest_automation.steps.human_help import FAIL, RETRY, SKIP
+from mobiletest_automation.steps.interactive_help import KEEP, LOOK
 from mobiletest_cli.errors import USAGE, CliError
 
 if TYPE_CHECKING:

@@ -254,8 +254,8 @@ def report_message(report: ImportReport) -> tests_pb2.ImportTestsResponse:
         ],
         missing=map(_test_message, report.missing),
         notices=_remark_messages(report.notices),
-        flows_order=report.found.order,
-        continue_on_failure=report.found.continue_on_failure,
+        flows_order=report.contents.order,
+        continue_on_failure=report.contents.continue_on_failure,
     )
 
 

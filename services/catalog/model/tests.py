@@ -230,7 +230,7 @@ class ImportReport:
 
     workspace: str
     dry_run: bool
-    found: FoundWorkspace
+    contents: FoundWorkspace
     created: tuple[Test, ...] = ()
     changed: tuple[Test, ...] = ()
     unchanged: tuple[Test, ...] = ()

@@ -193,20 +193,20 @@ class ImportUseCases:
             message = "Another import of this workspace was faster: send it again"
             raise Aborted(message, reason="IMPORT_CONFLICT") from taken
 
-    async def _report(self, new: NewImport, found: FoundWorkspace, outcomes: _Outcomes) -> ImportReport:
-        paths = {flow.path for flow in found.flows}
-        missing = () if found.is_part else await self._store.tests.elsewhere(new.workspace, paths, MISSING_LIMIT)
-        refused = {flow.path: flow.problems for flow in found.flows if flow.problems}
+    async def _report(self, new: NewImport, workspace: FoundWorkspace, outcomes: _Outcomes) -> ImportReport:
+        paths = {flow.path for flow in workspace.flows}
+        missing = () if workspace.is_part else await self._store.tests.elsewhere(new.workspace, paths, MISSING_LIMIT)
+        refused = {flow.path: flow.problems for flow in workspace.flows if flow.problems}
         return ImportReport(
             workspace=new.workspace,
             dry_run=new.dry_run,
-            found=found,
+            contents=workspace,
             created=tuple(outcomes.tests[CREATED]),
             changed=tuple(outcomes.tests[CHANGED]),
             unchanged=tuple(outcomes.tests[UNCHANGED]),
             refused=tuple(sorted(refused.items())),
             missing=tuple(missing),
-            notices=(*found.notices, *outcomes.notices),
+            notices=(*workspace.notices, *outcomes.notices),
         )
 
 

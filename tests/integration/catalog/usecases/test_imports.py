@@ -202,7 +202,7 @@ async def test_many_flows_take_several_transactions(catalog: Catalog) -> None:
 async def test_order_and_notices_are_reported(catalog: Catalog) -> None:
     config = "colour: red\nexecutionOrder: {continueOnFailure: false, flowsOrder: [b, a, x]}\n"
     report = await send(catalog, {"config.yaml": config, "a.yaml": FLOW, "b.yaml": FLOW})
-    assert (report.found.order, report.found.continue_on_failure) == (("b.yaml", "a.yaml"), False)
+    assert (report.contents.order, report.contents.continue_on_failure) == (("b.yaml", "a.yaml"), False)
     assert [(notice.file, notice.line) for notice in report.notices] == [("config.yaml", 1), ("config.yaml", 2)]
 
 
