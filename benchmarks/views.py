@@ -30,7 +30,7 @@ from services.chassis.mongo import Mongo
 from services.reporting.messages import coverage_message, matrix_message, workspace_message
 from services.reporting.model import counters
 from services.reporting.model.list_positions import RetentionLimits
-from services.reporting.ports import Page
+from services.reporting.ports import RowPage
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
@@ -88,7 +88,7 @@ class Views:
         return (await coverage_message(self._app.id, await self._apps.coverage(self._app.id))).SerializeToString()
 
     async def matrix(self, skip: int = 0) -> bytes:
-        matrix = await self._apps.matrix(self._app.id, Page(skip, BUILDS_A_PAGE))
+        matrix = await self._apps.matrix(self._app.id, RowPage(skip, BUILDS_A_PAGE))
         return (await matrix_message(self._app.id, matrix, 1, BUILDS_A_PAGE)).SerializeToString()
 
     async def deep_matrix(self) -> bytes:
@@ -106,7 +106,7 @@ class Views:
     async def any_of_any_build(self) -> bytes:
         build = self._chance.choice(self._app.builds)
         return _message(
-            await self._lists.of_build(build.id, Page(self._chance.randrange(self.of_build - 20), PAGE_SIZE))
+            await self._lists.of_build(build.id, RowPage(self._chance.randrange(self.of_build - 20), PAGE_SIZE))
         )
 
     async def test_runs(self) -> bytes:
@@ -116,10 +116,10 @@ class Views:
         return await self._of_test(self.of_test - PAGE_SIZE)
 
     async def _of_build(self, skip: int) -> bytes:
-        return _message(await self._lists.of_build(self._build, Page(skip, PAGE_SIZE)))
+        return _message(await self._lists.of_build(self._build, RowPage(skip, PAGE_SIZE)))
 
     async def _of_test(self, skip: int) -> bytes:
-        return _message(await self._lists.of_test(self._app.tests[50], Page(skip, PAGE_SIZE)))
+        return _message(await self._lists.of_test(self._app.tests[50], RowPage(skip, PAGE_SIZE)))
 
 
 def _message(runs: RunsPage) -> bytes:

@@ -16,7 +16,7 @@ from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.positions import read_positions
 from mobiletest_automation.flows.texts import splitting_no_secret
-from mobiletest_automation.flows.variables import BuiltInVariables, Scope
+from mobiletest_automation.flows.variables import BuiltInVariables, VariableScope
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.model.run_config import Grounder, RunConfig, with_defaults
@@ -131,7 +131,7 @@ class AttemptRunner:
                 request,
                 config,
                 flow,
-                Scope(_built_in(request), dict(request.env)),
+                VariableScope(_built_in(request), dict(request.env)),
                 Templates(engine),
                 ModelAccess(session),
                 self._cache if request.use_cache else NoStepCache(),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from mobiletest_automation.devices.port import NO_BUILD, Build
+from mobiletest_automation.devices.port import NO_BUILD, AppUnderTest
 from mobiletest_automation.flows.texts import well_formed, well_formed_json
 from mobiletest_automation.model.run_config import DEFAULTS, RunConfig
 from mobiletest_automation.secret_texts import SecretTexts
@@ -35,7 +35,7 @@ class AttemptRequest:
     positions: str = ""
     left_out: frozenset[str] = frozenset()
     interactive: bool = False
-    build: Build = NO_BUILD
+    build: AppUnderTest = NO_BUILD
     config: RunConfig = DEFAULTS
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: frozenset[str] = frozenset()

@@ -14,14 +14,14 @@ from mobiletest_automation.commands.context import (
 )
 from mobiletest_automation.commands.executor import CommandExecutor
 from mobiletest_automation.commands.support import check_supported
-from mobiletest_automation.devices.port import Build, Device, DeviceFailure
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailure
 from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.evidence.failure_capture import LATE_SECONDS, FailureCapture
 from mobiletest_automation.evidence.recorder import StepRecorder, TranscriptRecorder
 from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.steps import Flow
 from mobiletest_automation.flows.templates import ExpressionError
-from mobiletest_automation.flows.variables import Scope
+from mobiletest_automation.flows.variables import VariableScope
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.run_config import CacheRetryMode, RunConfig
 from mobiletest_automation.outcome import StepFailed
@@ -60,7 +60,7 @@ class DeviceRun:
     request: AttemptRequest
     config: RunConfig
     flow: Flow
-    scope: Scope
+    scope: VariableScope
     templates: Templates
     models: ModelAccess
     cache: StepCache
@@ -92,7 +92,7 @@ class DeviceRun:
             await self.recorder.store_recording(None, name, recording)
         return failure
 
-    async def _scope_of_flow(self) -> Scope:
+    async def _scope_of_flow(self) -> VariableScope:
         """With the flow's own variables, which may depend on the device; the secret ones are masked from now on."""
         try:
             scope = await self.templates.extend(self.scope, self.flow.env)
@@ -101,7 +101,7 @@ class DeviceRun:
         self.recorder.secrets.add_variables(scope.values)
         return scope
 
-    async def _own_ids(self, scope: Scope) -> frozenset[str]:
+    async def _own_ids(self, scope: VariableScope) -> frozenset[str]:
         """The ids that the flow's header gives the app under test, without those whose variables have no value."""
         ids = set[str]()
         for written in self.flow.app_ids:
@@ -109,13 +109,13 @@ class DeviceRun:
                 ids.add(await self.templates.fill(written, scope, "appId"))
         return frozenset(ids)
 
-    def _named_build(self, own_ids: frozenset[str]) -> Build:
+    def _named_build(self, own_ids: frozenset[str]) -> AppUnderTest:
         """The build, with the id that the flow gives its app where the build names none."""
         build = self.request.build
         return replace(build, package_name=min(own_ids)) if build.package_name is None and own_ids else build
 
     def _step_runner(
-        self, device: Device, recordings: ScreenRecordings, scope: Scope, own_ids: frozenset[str]
+        self, device: Device, recordings: ScreenRecordings, scope: VariableScope, own_ids: frozenset[str]
     ) -> StepRunner:
         request, secrets, watcher = self.request, self.recorder.secrets, Watcher(device)
         policy = resolution_policy(self.config, ask_model=request.ask_model)

@@ -31,7 +31,7 @@ from services.catalog.inspector import ProcessInspector
 from services.catalog.reader_ports import FlowReader
 from services.catalog.secret_cipher import SecretCipher, parse_keys
 from services.catalog.settings import Settings
-from services.catalog.spool import Spool
+from services.catalog.spool import UploadSpool
 from services.catalog.storage.artifact_bytes import MongoArtifactBytes
 from services.catalog.storage.artifacts import ArtifactSweeper
 from services.catalog.storage.deleted_tests import DeletedTestSweeper
@@ -157,7 +157,7 @@ def _file_servicers(
 ) -> list[grpc_server.Servicer]:
     """The services that receive files."""
     clock, max_bytes = SystemClock(), settings.artifact_max_bytes
-    spool = Spool(settings.spool_folder, max_bytes=max_bytes, capacity=settings.spool_bytes)
+    spool = UploadSpool(settings.spool_folder, max_bytes=max_bytes, capacity=settings.spool_bytes)
     spool.prepare()
     received = UploadedFiles(store, objects, spool, UploadRate(settings.organisation_upload_bytes_per_second, clock))
     uploads = UploadUseCases(

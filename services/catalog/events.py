@@ -9,7 +9,7 @@ from services.catalog.grpc.conversions import platform_number, quarantine_messag
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.keys import ApiKey, Session
+from services.catalog.model.keys import ApiKey, KeySession
 from services.catalog.model.tests import Test
 from services.catalog.ports import Fact
 from services.chassis.events import Event
@@ -24,7 +24,7 @@ TOPICS = {CATALOG_EVENTS: 6, KEY_EVENTS: 1}
 
 def make_event(outbox: Outbox, fact: Fact) -> Event:
     """The event of a changed entity. Events of an app, its builds and its attachments keep their order."""
-    topic = KEY_EVENTS if isinstance(fact, ApiKey | Session) else CATALOG_EVENTS
+    topic = KEY_EVENTS if isinstance(fact, ApiKey | KeySession) else CATALOG_EVENTS
     key = fact.app_id if isinstance(fact, Build | Attachment) else fact.id
     return outbox.event(topic, key, event_message(fact), sequence=fact.revision)
 
@@ -99,6 +99,6 @@ def _(key: ApiKey) -> Message:
 
 
 @event_message.register
-def _(session: Session) -> Message:
+def _(session: KeySession) -> Message:
     """Only the end of a session is announced."""
     return events_pb2.SessionEnded(org_id=session.org_id, session_id=session.id)

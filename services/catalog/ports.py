@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
-from services.catalog.model.keys import ApiKey, Organisation, Session
+from services.catalog.model.keys import ApiKey, KeySession, Organisation
 from services.catalog.model.organisation_limits import ArtifactBytes, OrganisationLimits
 from services.catalog.model.part_uploads import PartUpload
 from services.catalog.model.tests import PLAN_BYTES, Quarantine, Test, TestFilter, TestVersion
@@ -21,7 +21,7 @@ T = TypeVar("T")
 E = TypeVar("E")
 
 
-Fact: TypeAlias = App | Build | Test | Attachment | ApiKey | Session
+Fact: TypeAlias = App | Build | Test | Attachment | ApiKey | KeySession
 
 
 class LiveEntities(Protocol[E]):
@@ -123,10 +123,10 @@ class Keys(LiveEntities[ApiKey], Protocol):
         """How many keys there are."""
 
 
-class Sessions(LiveEntities[Session], Protocol):
+class Sessions(LiveEntities[KeySession], Protocol):
     """The sessions that have not been ended; lookup ids are unique. Those that have expired are deleted some time."""
 
-    async def oldest_of_key(self, key_id: str, *, keep: int) -> Sequence[Session]:
+    async def oldest_of_key(self, key_id: str, *, keep: int) -> Sequence[KeySession]:
         """The sessions of this key but for the `keep` newest; those that have been ended come before the others."""
 
     async def remove(self, session_id: str) -> None:
@@ -142,7 +142,7 @@ class KeyRing(Protocol):
     async def get(self, key_id: str) -> ApiKey | None:
         """The key with this id; None when it is unknown or deleted."""
 
-    async def find_session(self, lookup: str) -> Session | None:
+    async def find_session(self, lookup: str) -> KeySession | None:
         """The session with this lookup id; None when it is unknown or has been ended."""
 
     async def used(self, key: ApiKey, at: datetime) -> None:
@@ -259,7 +259,7 @@ class Workflows(LiveEntities[Workflow], Protocol):
         """The workflows whose build_config names the version of the app."""
 
 
-class Artifacts(Protocol):
+class ArtifactUses(Protocol):
     """Which artifacts are stored, and how many live builds and tests use each."""
 
     async def expect(self, sha256: str, size: int) -> bool:
@@ -362,7 +362,7 @@ class Records(Protocol):
     apps: Apps
     counters: Counters
     builds: Builds
-    artifacts: Artifacts
+    artifacts: ArtifactUses
     part_uploads: PartUploads
     arriving_files: ArrivingFiles
     tests: Tests
@@ -372,7 +372,7 @@ class Records(Protocol):
     sessions: Sessions
 
 
-class Change(Records, Protocol):
+class Transaction(Records, Protocol):
     """All collections inside one transaction: what is read still holds when the transaction commits."""
 
     def announce(self, *facts: Fact) -> None:
@@ -382,7 +382,7 @@ class Change(Records, Protocol):
 class Store(Records, Protocol):
     """All collections, and transactions over them."""
 
-    async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
+    async def change(self, work: Callable[[Transaction], Awaitable[T]], *, of: str | None = None) -> T:
         """Run `work` in one transaction. It may be retried, so it must have no effect outside the transaction.
 
         Changes `of` the same entity (an app's id, say) are serialised here, which avoids write conflicts.

@@ -28,7 +28,7 @@ PREFIX = "mobiletest-upload-"
 _spooled = metrics.gauge("mobiletest_upload_spool_bytes", "Bytes of the spool that uploads under way have taken")
 
 
-class Spool:
+class UploadSpool:
     """A folder for files being uploaded. Each file in it belongs to an upload in progress.
 
     A file has at most `max_bytes`, all files together at most `capacity`, and those of one organisation a quarter of
@@ -130,18 +130,18 @@ class Spool:
 class SpoolRoom:
     """The bytes of the spool that one upload of an organisation has taken."""
 
-    spool: Spool
+    spool: UploadSpool
     org_id: str
     size: int = 0
 
     def cover(self, size: int) -> None:
-        """Make sure that there is room for a file of this size. The errors of `Spool.room`."""
+        """Make sure that there is room for a file of this size. The errors of `UploadSpool.room`."""
         self.spool.check(size)
         if size > self.size:
             self.spool.extend(self, max(PORTION_BYTES, size - self.size))
 
     def receive(self, chunks: AsyncIterator[bytes]) -> AbstractAsyncContextManager[ReceivedFile]:
-        """The file of the chunks inside the block; it is removed afterwards. The errors of `Spool.room`."""
+        """The file of the chunks inside the block; it is removed afterwards. The errors of `UploadSpool.room`."""
         return self.spool.write(self._covered(chunks))
 
     async def _covered(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

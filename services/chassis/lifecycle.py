@@ -94,7 +94,7 @@ async def _cancel(*tasks: asyncio.Task[None]) -> None:
         _, left = await asyncio.wait(left, timeout=CANCEL_AGAIN_SECONDS)
 
 
-class App(Protocol):
+class RunningService(Protocol):
     """What the `start_app` of a service yields."""
 
     @property
@@ -110,7 +110,7 @@ class GrpcApp:
     background: Background
 
 
-StartApp = Callable[[S], AbstractAsyncContextManager[App]]
+StartApp = Callable[[S], AbstractAsyncContextManager[RunningService]]
 
 
 def main(start_app: StartApp[S], settings_class: type[S]) -> NoReturn:

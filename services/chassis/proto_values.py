@@ -162,7 +162,7 @@ def _enum_prefix(wrapper: Any) -> str:
     return zero.removesuffix("UNSPECIFIED")
 
 
-class PageRequest(Protocol):
+class PagedRequest(Protocol):
     """A request for a page of a list, its defaults set."""
 
     @property
@@ -171,7 +171,7 @@ class PageRequest(Protocol):
     def page_size(self) -> int: ...
 
 
-def page_fields(request: PageRequest, total: int) -> dict[str, Any]:
+def page_fields(request: PagedRequest, total: int) -> dict[str, Any]:
     """The fields that every page of a list of `total` items carries."""
     return {
         "total": total,

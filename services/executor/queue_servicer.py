@@ -10,7 +10,7 @@ from mobiletest.types.v1 import platform_pb2
 from services.chassis.proto_values import page_fields, to_enum_number, to_timestamp
 from services.executor.model.runs import Run
 from services.executor.model.workers import PoolView, WorkerView
-from services.executor.ports.executions import PageRequest
+from services.executor.ports.executions import Page
 from services.executor.usecases.queue import QueueUseCases, WaitingRun
 
 # Of one pool in a response.
@@ -26,7 +26,7 @@ class QueueServicer(queue_pb2_grpc.QueueServicer):
     async def ListQueuedRuns(
         self, request: queue_pb2.ListQueuedRunsRequest, context: Any
     ) -> queue_pb2.ListQueuedRunsResponse:
-        queue_page = await self._usecases.queue(PageRequest(request.page, request.page_size))
+        queue_page = await self._usecases.queue(Page(request.page, request.page_size))
         return queue_pb2.ListQueuedRunsResponse(
             items=map(_queued_run, queue_page.items),
             held_back=queue_page.held_back,
@@ -35,7 +35,7 @@ class QueueServicer(queue_pb2_grpc.QueueServicer):
         )
 
     async def ListWorkers(self, request: queue_pb2.ListWorkersRequest, context: Any) -> queue_pb2.ListWorkersResponse:
-        workers_page = await self._usecases.workers(PageRequest(request.page, request.page_size))
+        workers_page = await self._usecases.workers(Page(request.page, request.page_size))
         return queue_pb2.ListWorkersResponse(
             items=map(_worker, workers_page.items),
             devices=workers_page.devices,

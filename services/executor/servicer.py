@@ -49,7 +49,7 @@ from services.executor.messages import (
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.baselines import Baseline
 from services.executor.model.executions import Execution, ExecutionKind, Shard, StartSubject, TestSelection
-from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.ports.executions import ExecutionFilter, Page
 from services.executor.resolver_pool import ResolverPool
 from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.baselines import BaselineUseCases
@@ -102,7 +102,7 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         return start_proto(again)
 
     async def ListExecutions(self, request: pb.ListExecutionsRequest, context: Any) -> pb.ListExecutionsResponse:
-        page = PageRequest(request.page, request.page_size)
+        page = Page(request.page, request.page_size)
         items, total = await self._control.page(_filter(request), page)
         return pb.ListExecutionsResponse(
             items=[execution_proto(item, brief=True) for item in items], **page_fields(request, total)
@@ -124,7 +124,7 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         return answer
 
     async def ListRuns(self, request: pb.ListRunsRequest, context: Any) -> pb.ListRunsResponse:
-        page = PageRequest(request.page, request.page_size)
+        page = Page(request.page, request.page_size)
         execution, runs, total = await self._control.runs(request.execution_id.lower(), page)
         return pb.ListRunsResponse(items=[run_proto(execution, run) for run in runs], **page_fields(request, total))
 

@@ -37,7 +37,7 @@ from services.executor.worker.human_channel import HumanChannel
 from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.attempt_start import ATTEMPT_PROCESS, AttemptStart, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses
-from services.executor.worker.spool import Spool
+from services.executor.worker.spool import ArtifactSpool
 from services.executor.worker.variables import VariableReader
 from services.executor.worker.worker import Worker
 
@@ -177,7 +177,7 @@ async def _script_hosts(shared: Resources, org_id: str) -> Sequence[str]:
 
 async def _start_uploader(shared: Resources) -> ArtifactUploader:
     settings = shared.settings
-    spool = Spool(settings.spool_folder, settings.artifact_spool_bytes)
+    spool = ArtifactSpool(settings.spool_folder, settings.artifact_spool_bytes)
     runs = MongoRetainedRuns(shared.transactions)
     uploader = ArtifactUploader(shared.objects, spool, runs, deadline=settings.artifact_spool_seconds)
     shared.stack.push_async_callback(uploader.flush)

@@ -44,7 +44,7 @@ KEY_EVENTS_CURRENT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class App:
+class RunningGateway:
     """A running gateway: where it listens, and its background tasks."""
 
     http_address: str
@@ -58,7 +58,7 @@ class App:
 
 
 @asynccontextmanager
-async def start_app(settings: Settings) -> AsyncIterator[App]:
+async def start_app(settings: Settings) -> AsyncIterator[RunningGateway]:
     """Run a gateway inside the block."""
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
@@ -83,7 +83,7 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         app = _application(settings, authenticator, channels, health, open_streams)
         address = await stack.enter_async_context(serve(app, settings))
         await stack.enter_async_context(health.mark_ready(background))
-        yield App(address, admin.address, background)
+        yield RunningGateway(address, admin.address, background)
 
 
 async def _channels(stack: AsyncExitStack, settings: Settings) -> dict[str, Channel]:

@@ -12,14 +12,14 @@ from services.chassis.error_status import to_domain_error
 from services.chassis.settings import load
 from services.reporting.app import open_database, open_rebuild_jobs
 from services.reporting.rebuild.job import RebuildJob
-from services.reporting.rebuild.output import JsonOutput, Output, TextOutput
-from services.reporting.rebuild.state import Operation
+from services.reporting.rebuild.output import JsonOutput, ProgressOutput, TextOutput
+from services.reporting.rebuild.state import JobKind
 from services.reporting.settings import Settings
 
 EXIT_OK, EXIT_DIFFERENT, EXIT_FAILED = 0, 1, 2
 _HELP = {
-    Operation.VERIFY: "fold the whole history into separate read models, and print every difference",
-    Operation.REBUILD: "fold the whole history into new read models, and let these serve",
+    JobKind.VERIFY: "fold the whole history into separate read models, and print every difference",
+    JobKind.REBUILD: "fold the whole history into new read models, and let these serve",
 }
 
 
@@ -37,10 +37,10 @@ def run(arguments: Sequence[str]) -> None:
     settings = load(Settings)
     logs.configure(settings, sys.stderr)
     output = JsonOutput(sys.stdout) if options.json else TextOutput(sys.stdout, sys.stderr)
-    raise SystemExit(asyncio.run(_run_until_signal(settings, Operation(options.command), options.restart, output)))
+    raise SystemExit(asyncio.run(_run_until_signal(settings, JobKind(options.command), options.restart, output)))
 
 
-async def _run_until_signal(settings: Settings, operation: Operation, restart: bool, output: Output) -> int:
+async def _run_until_signal(settings: Settings, operation: JobKind, restart: bool, output: ProgressOutput) -> int:
     work = asyncio.ensure_future(_run_operation(settings, operation, restart, output))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, work.cancel)
@@ -51,7 +51,7 @@ async def _run_until_signal(settings: Settings, operation: Operation, restart: b
         return EXIT_FAILED
 
 
-async def _run_operation(settings: Settings, operation: Operation, restart: bool, output: Output) -> int:
+async def _run_operation(settings: Settings, operation: JobKind, restart: bool, output: ProgressOutput) -> int:
     async with open_database(settings) as mongo, open_rebuild_jobs(settings, mongo) as new_job:
         try:
             return await run_job(new_job(), operation, output, restart=restart)
@@ -63,10 +63,10 @@ async def _run_operation(settings: Settings, operation: Operation, restart: bool
             return EXIT_FAILED
 
 
-async def run_job(job: RebuildJob, operation: Operation, output: Output, *, restart: bool = False) -> int:
+async def run_job(job: RebuildJob, operation: JobKind, output: ProgressOutput, *, restart: bool = False) -> int:
     """Run the job, writing its progress; gives the exit code."""
     async with aclosing(job.run(operation, restart=restart)) as steps:
         async for progress in steps:
             output.progress(progress)
     output.ended(progress.state)
-    return EXIT_DIFFERENT if operation is Operation.VERIFY and progress.state.differences else EXIT_OK
+    return EXIT_DIFFERENT if operation is JobKind.VERIFY and progress.state.differences else EXIT_OK

@@ -9,7 +9,7 @@ from mobiletest.types.v1 import quarantine_pb2, source_position_pb2
 from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.chassis.turns import in_turns
 from services.reporting.model.cells import GROUPS_SHOWN
-from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPoint, Workspace
+from services.reporting.model.reports.apps import AppStats, BuildHealth, ReportedWorkspace, TrendPoint
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
 from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow, VariantCell
 from services.reporting.model.snapshots import Outcome, Quarantine, SourcePosition
@@ -31,7 +31,7 @@ def stats_message(stats: AppStats) -> reports_pb2.AppStats:
     )
 
 
-def workspace_message(workspace: Workspace) -> reports_pb2.AppWorkspace:
+def workspace_message(workspace: ReportedWorkspace) -> reports_pb2.AppWorkspace:
     """Without what the gateway adds from the catalog."""
     stats = workspace.stats
     return reports_pb2.AppWorkspace(

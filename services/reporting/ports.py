@@ -19,7 +19,7 @@ Counts = Mapping[str, Mapping[str, int]]  # counter -> field -> amount
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RowPage:
     """The next `limit` rows after skipping the newest `skip` of those older than `before` (None: of all)."""
 
     skip: int
@@ -73,7 +73,7 @@ class CatalogTests(Protocol):
     async def with_history(self, classification: Classification | None = None) -> frozenset[str]:
         """The tests that have a history on any app, or there this classification (that of the worst variant)."""
 
-    async def newest(self, filter: TestFilter, page: Page) -> Sequence[str]:
+    async def newest(self, filter: TestFilter, page: RowPage) -> Sequence[str]:
         """The ids of the matching tests, newest first, ids breaking ties."""
 
     async def count(self, filter: TestFilter) -> int:
@@ -96,7 +96,7 @@ class ReadModels(Protocol):
     async def counters(self, names: Collection[str], fields: Collection[str] = ()) -> Counts:
         """The fields of these counters (model/counters.py): the named ones, or all."""
 
-    async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
+    async def builds(self, app_id: str, page: RowPage) -> Sequence[BuildSnapshot]:
         """An app's builds, newest first."""
 
     async def builds_of_versions(self, app_id: str, versions: Collection[str]) -> Sequence[BuildSnapshot]:
@@ -135,10 +135,10 @@ class ReadModels(Protocol):
     async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef]:
         """The newest build of an app with a verdict of each of these subjects."""
 
-    async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
+    async def runs_of_build(self, build_id: str, page: RowPage) -> Sequence[bytes]:
         """The list items of the runs of a build, newest first, without expired runs."""
 
-    async def runs_of_test(self, test_id: str, page: Page) -> Sequence[bytes]:
+    async def runs_of_test(self, test_id: str, page: RowPage) -> Sequence[bytes]:
         """The list items of the runs of a test, newest first, without expired runs."""
 
 
@@ -197,7 +197,7 @@ class ExpirableRuns(Protocol):
     async def test_after(self, test: ListedTest | None) -> ListedTest | None:
         """The next listed test by organisation and id; the first one for None, and None after the last."""
 
-    async def runs(self, test: ListedTest, page: Page) -> Sequence[str]:
+    async def runs(self, test: ListedTest, page: RowPage) -> Sequence[str]:
         """The ids of a test's listed runs, newest first."""
 
     async def remove_empty_days(self, org_id: str, counters: Collection[str]) -> None:

@@ -20,7 +20,7 @@ from services.reporting.messages import (
     stats_message,
     workspace_message,
 )
-from services.reporting.ports import Page
+from services.reporting.ports import RowPage
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
@@ -140,5 +140,5 @@ def _revision(request: Any) -> Any:
     return read_optional(request, "min_app_revision")
 
 
-def _page(request: Any) -> Page:
-    return Page((request.page - 1) * request.page_size, request.page_size)
+def _page(request: Any) -> RowPage:
+    return RowPage((request.page - 1) * request.page_size, request.page_size)

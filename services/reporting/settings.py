@@ -7,7 +7,7 @@ from pydantic import Field
 from services.chassis.settings import ProcessSettings
 from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.list_positions import RetentionLimits
-from services.reporting.model.projection import Rules
+from services.reporting.model.projection import ProjectionRules
 from services.reporting.model.storms import StormRules
 
 
@@ -71,7 +71,7 @@ class Settings(ProcessSettings):
         return RetentionLimits(age, self.runs_kept_per_test or None)
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> ProjectionRules:
         """The constants as the model takes them."""
         flaky = FlakyRules(
             window=self.flaky_window,
@@ -85,4 +85,4 @@ class Settings(ProcessSettings):
             regressed_passes=self.regressed_passes,
             recovered_streak=self.recovered_streak,
         )
-        return Rules(flaky, StormRules(self.storm_tests, self.storm_percent))
+        return ProjectionRules(flaky, StormRules(self.storm_tests, self.storm_percent))

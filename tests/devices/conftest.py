@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 from deploy.devices.hubs import Hub, chromium_capabilities
-from mobiletest_automation.devices.port import Build, DeviceInfo, Seed
+from mobiletest_automation.devices.port import AppUnderTest, DeviceInfo, Seed
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.hub_connection import Json
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
@@ -56,7 +56,7 @@ async def open_browser(chromedriver: Hub) -> AsyncIterator[OpenBrowser]:
     async with AsyncExitStack() as stack:
 
         async def open_one(url: str) -> WebDriverDevice:
-            device = await open_device(browser_target(chromedriver), BROWSER, Build(static_url=url))
+            device = await open_device(browser_target(chromedriver), BROWSER, AppUnderTest(static_url=url))
             stack.push_async_callback(device.close)
             await device.app.launch()
             return cast("WebDriverDevice", device)
@@ -67,7 +67,7 @@ async def open_browser(chromedriver: Hub) -> AsyncIterator[OpenBrowser]:
 @pytest.fixture(scope="session")
 def browser_session(chromedriver: Hub) -> Iterator[OpenSession]:
     async def open_one() -> OpenSession:
-        device = cast("WebDriverDevice", await open_device(browser_target(chromedriver), BROWSER, Build()))
+        device = cast("WebDriverDevice", await open_device(browser_target(chromedriver), BROWSER, AppUnderTest()))
         await device.driver.connection.close()
         return OpenSession(device.driver.id, device.driver.capabilities)
 
@@ -90,7 +90,7 @@ async def open_page(browsers: SharedBrowser) -> AsyncIterator[OpenPage]:
     async with AsyncExitStack() as stack:
 
         async def open_one(url: str) -> WebDriverDevice:
-            device = await browsers.acquire("android", Build(static_url=url), Seed("run", 1))
+            device = await browsers.acquire("android", AppUnderTest(static_url=url), Seed("run", 1))
             stack.push_async_callback(browsers.release, device)
             await device.app.launch()
             return device
@@ -109,9 +109,9 @@ async def open_phone(appium: Hub) -> AsyncIterator[OpenPhone]:
     async with AsyncExitStack() as stack:
 
         async def open_one() -> WebDriverDevice:
-            device = await open_device(phone_target(appium), PHONE, Build(), app=str(FAKE_APP))
+            device = await open_device(phone_target(appium), PHONE, AppUnderTest(), app=str(FAKE_APP))
             stack.push_async_callback(device.close)
-            await device.app.install(Build())
+            await device.app.install(AppUnderTest())
             await device.app.launch()
             return cast("WebDriverDevice", device)
 

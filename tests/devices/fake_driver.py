@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mobiletest_automation.devices.port import (
     LAUNCH,
     NO_FOCUS,
-    Build,
+    AppUnderTest,
     DeviceFailure,
     LaunchOptions,
     LinkTarget,
@@ -67,7 +67,7 @@ class FakeApp:
     def __init__(self, driver: DriverSession) -> None:
         self._driver = driver
 
-    async def install(self, build: Build) -> None:
+    async def install(self, build: AppUnderTest) -> None:
         return None
 
     async def launch(self, options: LaunchOptions = LAUNCH) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mobiletest_automation.devices.port import Build, Device, DeviceInfo, OnSession, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceInfo, OnSession, Seed
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
@@ -21,7 +21,9 @@ class HubDevices:
         self._app = app
         self.open: list[Device] = []
 
-    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
+    async def acquire(
+        self, platform: str, build: AppUnderTest, seed: Seed, *, on_session: OnSession | None = None
+    ) -> Device:
         device = await open_device(self._target, self._info, build, app=self._app, on_session=on_session)
         self.open.append(device)
         return device
@@ -48,7 +50,7 @@ class SharedBrowser:
         self.open: list[Device] = []
 
     async def acquire(
-        self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None
+        self, platform: str, build: AppUnderTest, seed: Seed, *, on_session: OnSession | None = None
     ) -> WebDriverDevice:
         driver = DriverSession(HubConnection(self._target.url), self._session.id, self._session.capabilities)
         device = assemble_device(HubSession(driver=driver, target=self._target, info=self._info, build=build))

@@ -6,7 +6,7 @@ from PIL import Image
 
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
-from mobiletest_automation.devices.port import Build
+from mobiletest_automation.devices.port import AppUnderTest
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import AttemptResult
 from tests.devices.hub_devices import SharedBrowser
@@ -72,7 +72,7 @@ BUY_IN_COMMANDS: list[object] = [
 async def run(
     browsers: SharedBrowser, url: str, steps: list[object], evidence: FakeEvidence, *, seconds: float = 15
 ) -> AttemptResult:
-    build = Build(app_name="Web shop", static_url=url)
+    build = AppUnderTest(app_name="Web shop", static_url=url)
     plan = AttemptRequest(
         run_id="run", attempt=1, platform="android", steps=steps, build=build, step_seconds=seconds, run_seconds=100
     )
@@ -123,7 +123,7 @@ async def test_pictures_of_elements_are_compared_and_the_steps_recorded(browsers
 
 async def test_a_build_without_a_page_cannot_run_in_a_browser(browsers: SharedBrowser) -> None:
     plan = AttemptRequest(
-        run_id="run", attempt=1, platform="android", steps=['I see "x"'], build=Build(), step_seconds=2
+        run_id="run", attempt=1, platform="android", steps=['I see "x"'], build=AppUnderTest(), step_seconds=2
     )
     result = await AttemptRunner(browsers).run(plan)
     assert failure_of(result).category is Category.CONFIG_INVALID

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from deploy.devices.hubs import Hub
-from mobiletest_automation.devices.port import Build
+from mobiletest_automation.devices.port import AppUnderTest
 from mobiletest_automation.flows.commands import CommandSpec, Support
 from tests.devices.conftest import BROWSER, PHONE, browser_target, phone_target
 from tests.devices.hub_devices import HubDevices, SharedBrowser
@@ -34,7 +34,7 @@ def app() -> Iterator[str]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 async def test_each_command_in_chromium(chromedriver: Hub, browsers: SharedBrowser, app: str, row: CommandSpec) -> None:
-    build = Build(app_name="Commands", static_url=f"{app}/index.html")
+    build = AppUnderTest(app_name="Commands", static_url=f"{app}/index.html")
     own = HubDevices(browser_target(chromedriver), BROWSER)
     devices = own if row.name in CHANGES_SETTINGS else browsers
     await check_cell(devices, row.name, row.chromium, build=build, second_page=f"{app}/second.html")
@@ -47,4 +47,4 @@ async def test_each_command_on_the_fake_driver(appium: Hub, row: CommandSpec) ->
     phones = HubDevices(phone_target(appium), PHONE, app=str(APP / "fake_driver.xml"))
     second = "https://commands.example.com/second.html"
     support: Support = "refused" if row.name in REFUSED else "no effect" if row.name in WITHOUT_EFFECT else row.chromium
-    await check_cell(phones, row.name, support, build=Build(), second_page=second, reacts=False)
+    await check_cell(phones, row.name, support, build=AppUnderTest(), second_page=second, reacts=False)

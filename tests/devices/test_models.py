@@ -7,7 +7,7 @@ from PIL import Image
 
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
-from mobiletest_automation.devices.port import Build
+from mobiletest_automation.devices.port import AppUnderTest
 from mobiletest_automation.llm.budget import ModelBudget
 from mobiletest_automation.llm.chat_client import ModelEndpoint, open_client
 from mobiletest_automation.llm.language_models import LanguageModels
@@ -43,7 +43,7 @@ class Shopping:
                 attempt=1,
                 platform="android",
                 steps=list(steps),
-                build=Build(app_name="Web shop", static_url=self._page),
+                build=AppUnderTest(app_name="Web shop", static_url=self._page),
                 config=config,
                 step_seconds=5,
             )

@@ -10,7 +10,7 @@ import pytest
 
 from deploy.devices import hubs
 from deploy.devices.hubs import Hub
-from mobiletest_automation.devices.port import Build, Device, DeviceFailure
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailure
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, HubConnection
 from mobiletest_automation.devices.webdriver.sessions import (
@@ -48,7 +48,7 @@ async def phone_on(hub: Hub, **options: float) -> tuple[Device, Session]:
         opened.append(session)
 
     target = phone_target(hub, new_command_timeout=options.get("new_command_timeout", 60.0))
-    device = await open_device(target, PHONE, Build(), app=str(FAKE_APP), on_session=note)
+    device = await open_device(target, PHONE, AppUnderTest(), app=str(FAKE_APP), on_session=note)
     return device, opened[0]
 
 
@@ -107,10 +107,10 @@ async def test_a_session_that_cannot_be_recorded_is_deleted(appium: Hub, own_chr
         raise LookupError("the lease was lost")
 
     with pytest.raises(LookupError, match="the lease was lost"):
-        await open_device(phone_target(appium), PHONE, Build(), app=str(FAKE_APP), on_session=forgetful)
+        await open_device(phone_target(appium), PHONE, AppUnderTest(), app=str(FAKE_APP), on_session=forgetful)
     assert await is_gone(known[0])
     with pytest.raises(LookupError):
-        await open_device(browser_target(own_chromedriver), BROWSER, Build(), on_session=forgetful)
+        await open_device(browser_target(own_chromedriver), BROWSER, AppUnderTest(), on_session=forgetful)
     assert await browsers(own_chromedriver) == []
 
 
@@ -120,7 +120,7 @@ async def test_the_session_is_announced_before_it_is_used(appium: Hub) -> None:
     async def note(session: Session) -> None:
         lines.extend(line for line in (appium.folder / "appium.log").read_text().splitlines() if session.id in line)
 
-    device = await open_device(phone_target(appium), PHONE, Build(), app=str(FAKE_APP), on_session=note)
+    device = await open_device(phone_target(appium), PHONE, AppUnderTest(), app=str(FAKE_APP), on_session=note)
     await device.close()
     assert not [line for line in lines if "--> " in line and "POST /session " not in line]
 
@@ -136,7 +136,7 @@ async def cancelled(opening: "asyncio.Task[Device]") -> None:
 async def test_a_session_whose_opening_is_cancelled_is_deleted(own_chromedriver: Hub, *, answered: bool) -> None:
     async with gate_before(own_chromedriver.url) as gate:
         target = replace(browser_target(own_chromedriver), url=gate.url)
-        opening = asyncio.create_task(open_device(target, BROWSER, Build()))
+        opening = asyncio.create_task(open_device(target, BROWSER, AppUnderTest()))
         await gate.requests.arrived.wait()
         if answered:
             gate.requests.open.set()
@@ -156,7 +156,9 @@ async def test_a_session_whose_opening_is_cancelled_before_it_is_remembered_is_d
         opened.set()
         await asyncio.Event().wait()
 
-    opening = asyncio.create_task(open_device(browser_target(own_chromedriver), BROWSER, Build(), on_session=slow))
+    opening = asyncio.create_task(
+        open_device(browser_target(own_chromedriver), BROWSER, AppUnderTest(), on_session=slow)
+    )
     await opened.wait()
     await cancelled(opening)
     assert await wait_for_unfinished(60)
@@ -192,7 +194,7 @@ async def test_a_hub_that_is_killed_is_noticed_and_closing_never_fails(own_appiu
 
 
 async def test_a_browser_that_is_killed_is_a_lost_session(own_chromedriver: Hub, web_shop: str) -> None:
-    device = await open_device(browser_target(own_chromedriver), BROWSER, Build(static_url=web_shop))
+    device = await open_device(browser_target(own_chromedriver), BROWSER, AppUnderTest(static_url=web_shop))
     await device.app.launch()
     process = device.driver.capabilities["goog:processID"]  # type: ignore[attr-defined]
     os.kill(process, signal.SIGKILL)
@@ -205,9 +207,9 @@ async def test_what_a_hub_refuses_is_said(appium: Hub) -> None:
     known = phone_target(appium)
     unknown = replace(known, capabilities={**known.capabilities, "appium:automationName": "Nobody"})
     with fails(Category.DEVICE_UNAVAILABLE, "Nobody"):
-        await open_device(unknown, PHONE, Build())
+        await open_device(unknown, PHONE, AppUnderTest())
     with fails(Category.APP_INSTALL_FAILED):
-        await open_device(phone_target(appium), PHONE, Build(), app="/nowhere/app.xml")
+        await open_device(phone_target(appium), PHONE, AppUnderTest(), app="/nowhere/app.xml")
 
 
 async def test_hubs_say_that_they_are_ready(appium: Hub, chromedriver: Hub) -> None:
@@ -216,7 +218,7 @@ async def test_hubs_say_that_they_are_ready(appium: Hub, chromedriver: Hub) -> N
 
 
 async def test_two_browsers_know_nothing_of_each_other(chromedriver: Hub, web_shop: str) -> None:
-    target, build = browser_target(chromedriver), Build(static_url=web_shop)
+    target, build = browser_target(chromedriver), AppUnderTest(static_url=web_shop)
     first, second = await asyncio.gather(open_device(target, BROWSER, build), open_device(target, BROWSER, build))
     try:
         await asyncio.gather(first.app.launch(), second.app.launch())

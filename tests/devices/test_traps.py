@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from deploy.devices.hubs import Hub
-from mobiletest_automation.devices.port import Build, DeviceFailure, LaunchOptions
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, LaunchOptions
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.sessions import open_device
 from mobiletest_automation.model.failures import Category
@@ -101,7 +101,7 @@ async def test_a_page_that_does_not_load_is_the_apps_failure_and_not_the_hubs(ch
     hasty = replace(target, capabilities={**target.capabilities, "timeouts": {"pageLoad": 500}})
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        device = await open_device(hasty, BROWSER, Build(static_url=url))
+        device = await open_device(hasty, BROWSER, AppUnderTest(static_url=url))
         try:
             with pytest.raises(DeviceFailure, match="could not be opened: timeout") as raised:
                 await device.app.launch()
@@ -112,7 +112,7 @@ async def test_a_page_that_does_not_load_is_the_apps_failure_and_not_the_hubs(ch
 
 async def test_file_urls_are_refused_as_pages(browser: WebDriverDevice) -> None:
     await browser.app.stop()
-    await browser.app.install(Build(static_url="file:///etc/passwd"))
+    await browser.app.install(AppUnderTest(static_url="file:///etc/passwd"))
     with fails(Category.CONFIG_INVALID, r"static_url is not an http\(s\) URL"):
         await browser.app.launch()
     assert await texts(browser) == []

@@ -10,7 +10,7 @@ from typing import Any
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.keys import ALL_SCOPES, ApiKey, PresentedKey, Session, secret_digest
+from services.catalog.model.keys import ALL_SCOPES, ApiKey, KeySession, PresentedKey, secret_digest
 from services.catalog.model.tests import Test
 from services.catalog.model.values import Platform
 from services.catalog.model.workflows import Workflow
@@ -61,9 +61,9 @@ def workflow(id: str = "workflow", minutes: int = 0, **fields: Any) -> Workflow:
     return Workflow(id=id, org_id=org(), **given)
 
 
-def session(offered: PresentedKey, key_id: str = "key", minutes: int = 0) -> Session:
+def session(offered: PresentedKey, key_id: str = "key", minutes: int = 0) -> KeySession:
     """The session that is kept for the offered token, begun so many minutes after the start."""
-    return Session(
+    return KeySession(
         id=offered.lookup,
         org_id=org(),
         api_key_id=key_id,

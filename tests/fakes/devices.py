@@ -5,7 +5,7 @@ from typing import Self
 
 from mobiletest_automation.devices.port import (
     LAUNCH,
-    Build,
+    AppUnderTest,
     Device,
     DeviceFailure,
     DeviceInfo,
@@ -79,7 +79,7 @@ class FakeDevice:
     async def begin_step(self) -> None:
         await self.timer.sleep(0)
 
-    async def install(self, build: Build) -> None:
+    async def install(self, build: AppUnderTest) -> None:
         self._note("install")
 
     async def launch(self, options: LaunchOptions = LAUNCH) -> None:
@@ -195,7 +195,9 @@ class FakeDevices:
         self.session = session
         self.released: list[Device] = []
 
-    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
+    async def acquire(
+        self, platform: str, build: AppUnderTest, seed: Seed, *, on_session: OnSession | None = None
+    ) -> Device:
         if self.failure is not None or self.device is None:
             raise self.failure or AssertionError("no device")
         if self.session is not None and on_session is not None:

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from mobiletest_automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailure, DeviceInfo, OnSession
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 from mobiletest_automation.model.devices import Session
 from tests.fakes.devices import FakeDevice
@@ -35,7 +35,7 @@ class FakeHubs:
         self.asked: list[str] = []
 
     async def open_device(
-        self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
+        self, target: HubTarget, info: DeviceInfo, build: AppUnderTest, *, app: str | None, on_session: OnSession | None
     ) -> Device:
         self.opened.append(Opened(target.url, info.name, app))
         await asyncio.sleep(0)

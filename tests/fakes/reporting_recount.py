@@ -11,7 +11,7 @@ from services.reporting.model.attempts import BuildRef, retained_attempts
 from services.reporting.model.batch import Batch, Snapshot, run_row
 from services.reporting.model.cells import GROUPS_SHOWN, failure_group
 from services.reporting.model.list_positions import count_in_list, day_of, list_counters
-from services.reporting.model.projection import DEFAULT_RULES, Rules, decided_attempts, newer_build
+from services.reporting.model.projection import DEFAULT_RULES, ProjectionRules, decided_attempts, newer_build
 from services.reporting.model.snapshots import Outcome, RunSnapshot, Status
 from services.reporting.model.storms import is_storm
 from services.reporting.model.tables import (
@@ -32,7 +32,7 @@ from services.reporting.model.tables import (
 from tests.fakes.reporting_attempts import assess
 
 
-def recount(told: Iterable[Snapshot], rules: Rules = DEFAULT_RULES) -> Tables:
+def recount(told: Iterable[Snapshot], rules: ProjectionRules = DEFAULT_RULES) -> Tables:
     """The read models of everything that was told, in any order, with any duplicates."""
     batch = Batch.of(told)
     runs = list(batch.runs.values())
@@ -73,14 +73,16 @@ def _by_history(runs: Iterable[RunSnapshot]) -> dict[HistoryKey, list[RunSnapsho
     return by_history
 
 
-def _executions(batch: Batch, rules: Rules) -> Table[str, ExecutionRow]:
+def _executions(batch: Batch, rules: ProjectionRules) -> Table[str, ExecutionRow]:
     by_execution: dict[str, list[RunSnapshot]] = {key: [] for key in batch.executions}
     for run in _finished(batch.runs.values()):
         by_execution.setdefault(run.execution_id, []).append(run)
     return Table((key, _execution(key, those, batch, rules)) for key, those in by_execution.items())
 
 
-def _execution(execution_id: str, finished: Sequence[RunSnapshot], batch: Batch, rules: Rules) -> ExecutionRow:
+def _execution(
+    execution_id: str, finished: Sequence[RunSnapshot], batch: Batch, rules: ProjectionRules
+) -> ExecutionRow:
     told = batch.executions.get(execution_id)
     tested = {run.run_id: _tested(run) for run in finished if run.app_id}
     total = told.total if told else None
@@ -211,7 +213,7 @@ def _together(groups: Sequence[Group]) -> Group:
     )
 
 
-def _history(runs: Sequence[RunSnapshot], executions: Table[str, ExecutionRow], rules: Rules) -> History:
+def _history(runs: Sequence[RunSnapshot], executions: Table[str, ExecutionRow], rules: ProjectionRules) -> History:
     attempts = []
     observed: BuildRef | None = None
     for run in _finished(runs):

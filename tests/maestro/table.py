@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
-from mobiletest_automation.devices.port import Build, Devices
+from mobiletest_automation.devices.port import AppUnderTest, Devices
 from mobiletest_automation.flows.loader import Json
 from mobiletest_automation.flows.parser import COMMANDS
 from mobiletest_automation.model.failures import Category
@@ -32,7 +32,7 @@ ROWS = tuple(COMMANDS.values())
 
 
 async def check_cell(
-    devices: Devices, command: str, cell: str, *, build: Build, second_page: str, reacts: bool = True
+    devices: Devices, command: str, cell: str, *, build: AppUnderTest, second_page: str, reacts: bool = True
 ) -> None:
     """Run the command's flow and check that it ends as the table says.
 
@@ -55,7 +55,7 @@ async def check_cell(
 
 
 async def _run(
-    devices: Devices, steps: object, build: Build, env: Mapping[str, str], model: FakeModel | None
+    devices: Devices, steps: object, build: AppUnderTest, env: Mapping[str, str], model: FakeModel | None
 ) -> AttemptResult:
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
     request = AttemptRequest(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from mobiletest_automation.devices.port import Build, Device, DeviceInfo, NoteChange, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceInfo, NoteChange, Seed
 from mobiletest_automation.devices.simulated.app_model import Pace
 from mobiletest_automation.devices.simulated.device import SimulatedDevice
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
@@ -46,7 +46,7 @@ def handle_of(device: Device) -> DeviceHandle:
             raise TypeError(f"a {type(device).__name__} cannot be driven by another process")
 
 
-def attach(handle: DeviceHandle, build: Build, seed: Seed, note: NoteChange) -> Device:
+def attach(handle: DeviceHandle, build: AppUnderTest, seed: Seed, note: NoteChange) -> Device:
     """The device of the handle. It must be left with `detach`, not closed.
 
     `note` tells the process that ends the session what is about to be changed.

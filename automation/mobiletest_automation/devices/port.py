@@ -63,7 +63,7 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
+class AppUnderTest:
     """The app to test. `read(limit)` returns the first `limit` bytes of the artifact, `file()` a local file of all of
     it; both are None for a build without an artifact.
 
@@ -85,7 +85,7 @@ class Build:
     file: Callable[[], Awaitable[Path]] | None = None
 
 
-NO_BUILD = Build()
+NO_BUILD = AppUnderTest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class AppControl(Protocol):
         DeviceFailure: by every method.
     """
 
-    async def install(self, build: Build) -> None:
+    async def install(self, build: AppUnderTest) -> None:
         """Install the build, or replace an installed one (app_install_failed, artifact_invalid)."""
 
     async def launch(self, options: LaunchOptions = LAUNCH) -> None:
@@ -326,7 +326,9 @@ class Device(Protocol):
 class Devices(Protocol):
     """Where devices come from."""
 
-    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
+    async def acquire(
+        self, platform: str, build: AppUnderTest, seed: Seed, *, on_session: OnSession | None = None
+    ) -> Device:
         """A free device of the platform (android, ios).
 
         Raises:

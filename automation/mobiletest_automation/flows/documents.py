@@ -55,7 +55,7 @@ _UNREADABLE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[-+]?[0-9][0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DocumentLimits:
     """How many characters, levels and values a document may have."""
 
     characters: int = 256 * 1024
@@ -63,7 +63,7 @@ class Limits:
     values: int = 20_000
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = DocumentLimits()
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class SizeCounter:
         DocumentError: a limit is exceeded; `note` ends the message.
     """
 
-    limits: Limits
+    limits: DocumentLimits
     values: int = 0
     characters: int = 0
     note: str = ""
@@ -97,7 +97,7 @@ class SizeCounter:
             raise location.error(f"more than {self.limits.values} values{self.note}")
 
 
-def read_yaml(text: str, root: str, limits: Limits = DEFAULT_LIMITS) -> Node:
+def read_yaml(text: str, root: str, limits: DocumentLimits = DEFAULT_LIMITS) -> Node:
     """The only document of a YAML text.
 
     Raises:
@@ -106,7 +106,7 @@ def read_yaml(text: str, root: str, limits: Limits = DEFAULT_LIMITS) -> Node:
     return read_documents(text, root, limits, limit=1)[0]
 
 
-def read_documents(text: str, root: str, limits: Limits = DEFAULT_LIMITS, *, limit: int) -> tuple[Node, ...]:
+def read_documents(text: str, root: str, limits: DocumentLimits = DEFAULT_LIMITS, *, limit: int) -> tuple[Node, ...]:
     """The 1 to `limit` documents of a YAML text, which share the limits.
 
     Raises:
@@ -126,7 +126,7 @@ def read_documents(text: str, root: str, limits: Limits = DEFAULT_LIMITS, *, lim
 class _YamlReader:
     """Makes nodes of the events of a YAML parser."""
 
-    def __init__(self, text: str, root: str, limits: Limits) -> None:
+    def __init__(self, text: str, root: str, limits: DocumentLimits) -> None:
         self._events: Iterator[Event] = iter(yaml.parse(text, Loader=LOADER))
         self._root = root
         self._size = SizeCounter(limits)
@@ -177,7 +177,7 @@ class _YamlReader:
         return Location(path, mark.line + 1, mark.column + 1, self._root)
 
 
-def read_json(value: object, root: str, limits: Limits = DEFAULT_LIMITS) -> Node:
+def read_json(value: object, root: str, limits: DocumentLimits = DEFAULT_LIMITS) -> Node:
     """The nodes of a JSON value: mappings with text keys, lists, texts, numbers, booleans and null."""
     return _read_json(value, Location(root), SizeCounter(limits), depth=0)
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from mobiletest_automation.flows.configuration import is_configuration
-from mobiletest_automation.flows.documents import Limits, SizeCounter, read_documents, read_json
+from mobiletest_automation.flows.documents import DocumentLimits, SizeCounter, read_documents, read_json
 from mobiletest_automation.flows.nodes import DocumentError, Node, Notice
 from mobiletest_automation.flows.parser import COMMANDS, read_flow, split_steps
 from mobiletest_automation.flows.patterns import limit_compile_cost
@@ -24,7 +24,7 @@ Files: TypeAlias = Mapping[str, str]
 
 NO_FILES: Files = MappingProxyType({})
 # Of the JSON values of a flow, which contain the commands of the files that it runs.
-JSON_LIMITS = Limits(characters=512 * 1024)
+JSON_LIMITS = DocumentLimits(characters=512 * 1024)
 # Conditions of one flow that are always true.
 NOTICES_LIMIT = 20
 ALWAYS_TRUE = "this is a text, which is always true: put the whole comparison into ${...}, as in ${NAME == 'value'}"

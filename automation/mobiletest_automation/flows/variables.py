@@ -53,7 +53,7 @@ class BuiltInVariables:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class VariableScope:
     """The variables that a step can use, by name."""
 
     built_in: BuiltInVariables = field(default_factory=BuiltInVariables)
@@ -64,9 +64,9 @@ class Scope:
         """All values by name; no variable hides a built-in one."""
         return {**self.values, **self.built_in.named}
 
-    def within(self, values: Mapping[str, str]) -> "Scope":
+    def within(self, values: Mapping[str, str]) -> "VariableScope":
         """The scope of a flow that runs inside this one; its values hide those of the same names."""
-        return Scope(self.built_in, {**self.values, **values})
+        return VariableScope(self.built_in, {**self.values, **values})
 
 
 def mark_pending(node: Node) -> tuple[Node, bool]:

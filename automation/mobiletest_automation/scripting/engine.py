@@ -26,11 +26,11 @@ from mobiletest_automation.scripting.http import (
 )
 from mobiletest_automation.scripting.limits import (
     DEFAULT_LIMITS,
-    InvalidValue,
     ScriptError,
     ScriptLimitExceeded,
     ScriptLimits,
     ScriptStopped,
+    UnusableValue,
 )
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class ScriptEngine:
             ) from None
         except (Trap, WasmtimeError) as trap:
             raise self._end(script, script.place, self._why_trapped(trap, fuel < script.fuel)) from None
-        except InvalidValue as error:
+        except UnusableValue as error:
             raise ScriptError(f"{script.place}: {error}") from None
         except MemoryError:
             raise self._end(script, script.place, self._too_much()) from None
@@ -280,7 +280,7 @@ def _split(text: str) -> tuple[tuple[str, ...], str]:
     """The unknown names, and the tagged value, of what environment.js returns."""
     size, _, rest = text.partition(" ")
     if not size.isascii() or not size.isdecimal():
-        raise InvalidValue("the script broke what returns its value")
+        raise UnusableValue("the script broke what returns its value")
     names = dict.fromkeys(well_formed(unquote(name)) for name in rest[: int(size)].split())
     return tuple(names), rest[int(size) :]
 

@@ -16,7 +16,7 @@ from wasmtime import FuncType, ValType
 
 from mobiletest_automation.flows.texts import well_formed
 from mobiletest_automation.scripting.guest import Guest, load_guest
-from mobiletest_automation.scripting.limits import InvalidValue, ScriptLimits, ScriptStopped
+from mobiletest_automation.scripting.limits import ScriptLimits, ScriptStopped, UnusableValue
 
 # What the global function `__host(name, request)` does; it returns JSON and must not raise.
 HostCall = Callable[[str, str], str]
@@ -86,7 +86,7 @@ class Instance:
         if length == _FAILED:
             raise ScriptStopped(self._exception_stack())
         if length == _NO_TEXT:
-            raise InvalidValue("the result is not a text")
+            raise UnusableValue("the result is not a text")
         text = _decode(self._read(self._buffer, length)) if length >= 0 else self._take_last_text()
         if self.fuel_left < 0:
             raise ScriptStopped("")
@@ -164,7 +164,7 @@ class Instance:
     def _answer_texts(self, handles: Sequence[int]) -> bytes:
         try:
             name, request = (self._text_of(handle) for handle in handles)
-        except InvalidValue as error:
+        except UnusableValue as error:
             return json.dumps({"error": str(error)}).encode()
         return self._call(name, request).encode()
 
@@ -205,7 +205,7 @@ class Instance:
             return ""
         try:
             return self._text_of(*struct.unpack("<i", self._read(self._out, 4)))
-        except InvalidValue:  # a script decides what the stack is: Error.prepareStackTrace
+        except UnusableValue:  # a script decides what the stack is: Error.prepareStackTrace
             return ""
 
     def _new_string(self, content: bytes, limit: int) -> int:
@@ -216,7 +216,7 @@ class Instance:
     def _placed(self, content: bytes, limit: int) -> Iterator[int]:
         """The place of a text in the engine's memory, while a function takes it."""
         if len(content) > limit:
-            raise InvalidValue(f"a value is longer than {limit} bytes")
+            raise UnusableValue(f"a value is longer than {limit} bytes")
         place = self._buffer if len(content) <= _BUFFER_BYTES else self._allocate(len(content))
         self._write(place, content)
         yield place
@@ -226,14 +226,14 @@ class Instance:
     def _text_of(self, handle: int) -> str:
         """The text that a handle holds; its length is checked before it is copied."""
         if self._invoke("get_string", handle) != 0:
-            raise InvalidValue("the result is not a text")
+            raise UnusableValue("the result is not a text")
         return self._take_last_text()
 
     def _take_last_text(self) -> str:
         length = self._invoke("qjs_last_len")
         if not 0 <= length <= self._limits.value_bytes:
             self._invoke("qjs_result_free")
-            raise InvalidValue(f"the value is longer than {self._limits.value_bytes} bytes")
+            raise UnusableValue(f"the value is longer than {self._limits.value_bytes} bytes")
         content = self._read(self._invoke("qjs_last_ptr"), length) if length else b""
         self._invoke("qjs_result_free")
         return _decode(content)

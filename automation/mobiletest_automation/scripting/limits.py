@@ -46,7 +46,7 @@ class ScriptsUnavailable(ScriptError):
     """This machine has no script engine."""
 
 
-class InvalidValue(Exception):
+class UnusableValue(Exception):
     """A script's value cannot be taken out of the engine; the message says why."""
 
 

@@ -10,7 +10,7 @@ from mobiletest_automation.flows.parser import fill_step
 from mobiletest_automation.flows.steps import Sentence, Step
 from mobiletest_automation.flows.templates import Expression, ExpressionError, parse_template
 from mobiletest_automation.flows.texts import cut
-from mobiletest_automation.flows.variables import Scope, pending_scalars
+from mobiletest_automation.flows.variables import VariableScope, pending_scalars
 from mobiletest_automation.scripting.engine import Script, ScriptEngine, ScriptResult
 from mobiletest_automation.scripting.limits import ScriptError
 from mobiletest_automation.scripting.text_expressions import evaluate_texts
@@ -56,7 +56,7 @@ class Templates:
     def __init__(self, engine: ScriptEngine) -> None:
         self._engine = engine
 
-    async def fill_step(self, step: Step, scope: Scope) -> Step:
+    async def fill_step(self, step: Step, scope: VariableScope) -> Step:
         """The step with the values that its variables have now; each expression is evaluated once.
 
         Raises:
@@ -69,7 +69,7 @@ class Templates:
         texts = [await self._fill_scalar(each, scope, rule) for each in pending_scalars(step.pending)]
         return fill_step(step, texts)
 
-    async def extend(self, scope: Scope, env: Iterable[tuple[str, str]]) -> Scope:
+    async def extend(self, scope: VariableScope, env: Iterable[tuple[str, str]]) -> VariableScope:
         """The scope with more variables, whose templates all use those of the scope.
 
         A variable whose template is one undefined value has none: `NAME: ${NAME}` says that it is set from outside.
@@ -96,9 +96,9 @@ class Templates:
                 why = str(undefined) if beside is None else _BESIDE.format(beside)
                 raise DocumentError(f"env.{name}", None, None, why) from undefined
         kept = {name: value for name, value in scope.values.items() if name not in without_value}
-        return Scope(scope.built_in, {**kept, **filled})
+        return VariableScope(scope.built_in, {**kept, **filled})
 
-    async def run(self, text: str, scope: Scope, place: str) -> None:
+    async def run(self, text: str, scope: VariableScope, place: str) -> None:
         """Evaluate the expressions of a text, whatever their values are.
 
         Raises:
@@ -108,7 +108,7 @@ class Templates:
             if isinstance(part, Expression):
                 await self._evaluate(part, scope, place, fuel=self._engine.limits.script_fuel)
 
-    async def run_script(self, source: str, scope: Scope, file: str) -> None:
+    async def run_script(self, source: str, scope: VariableScope, file: str) -> None:
         """Run a script of runScript or evalScript.
 
         Raises:
@@ -121,7 +121,7 @@ class Templates:
         """What scripts have logged since the last call."""
         return self._engine.take_log()
 
-    async def fill(self, text: str, scope: Scope, place: str, rule: "Rule | None" = None) -> str:
+    async def fill(self, text: str, scope: VariableScope, place: str, rule: "Rule | None" = None) -> str:
         """The text with the values of its expressions.
 
         Raises:
@@ -143,7 +143,7 @@ class Templates:
             raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
         return "".join(texts)
 
-    async def _fill_scalar(self, scalar: Node, scope: Scope, rule: "Rule") -> str:
+    async def _fill_scalar(self, scalar: Node, scope: VariableScope, rule: "Rule") -> str:
         path = scalar.location.path
         is_condition = _CONDITION.search(path) is not None
         text = scalar.raw.strip() if is_condition else scalar.raw
@@ -156,7 +156,7 @@ class Templates:
             raise
 
     async def _evaluate(
-        self, expression: Expression, scope: Scope, place: str, *, fuel: int | None = None
+        self, expression: Expression, scope: VariableScope, place: str, *, fuel: int | None = None
     ) -> ScriptResult:
         source = expression.source
         known = _known_value(source, scope)
@@ -179,10 +179,10 @@ class UndefinedValue(ExpressionError):
 
 
 # How a value becomes text. Raise ExpressionError.
-Rule = Callable[[ScriptResult, Expression, Scope], str]
+Rule = Callable[[ScriptResult, Expression, VariableScope], str]
 
 
-def _script(source: str, scope: Scope, place: str, fuel: int) -> Script:
+def _script(source: str, scope: VariableScope, place: str, fuel: int) -> Script:
     return Script(
         source=source,
         place=place,
@@ -193,7 +193,7 @@ def _script(source: str, scope: Scope, place: str, fuel: int) -> Script:
     )
 
 
-def _known_value(source: str, scope: Scope) -> ScriptResult | None:
+def _known_value(source: str, scope: VariableScope) -> ScriptResult | None:
     """The value of names and texts, without the engine; None if only the engine knows it."""
     if not source:
         return ScriptResult("text")
@@ -209,7 +209,7 @@ def _known_value(source: str, scope: Scope) -> ScriptResult | None:
             return None
 
 
-def _named_value(name: str, scope: Scope) -> str | None:
+def _named_value(name: str, scope: VariableScope) -> str | None:
     match name:
         case _ if name == COPIED:
             return scope.built_in.copied
@@ -221,12 +221,12 @@ def _named_value(name: str, scope: Scope) -> str | None:
             return scope.variables.get(name)
 
 
-def _compared(result: ScriptResult, expression: Expression, scope: Scope) -> str:
+def _compared(result: ScriptResult, expression: Expression, scope: VariableScope) -> str:
     """The text that is compared: undefined and null as they are written."""
     return result.kind if result.kind in ("undefined", "null") else result.text
 
 
-def _typed(result: ScriptResult, expression: Expression, scope: Scope) -> str:
+def _typed(result: ScriptResult, expression: Expression, scope: VariableScope) -> str:
     """The text that is typed, looked for, or opened."""
     source = quote(expression.source)
     if result.kind == "undefined" or (_shows_undefined(result) and not _asks_only_for_types(expression, result)):
@@ -238,7 +238,7 @@ def _typed(result: ScriptResult, expression: Expression, scope: Scope) -> str:
     return result.text
 
 
-def _within_quotes(result: ScriptResult, expression: Expression, scope: Scope) -> str:
+def _within_quotes(result: ScriptResult, expression: Expression, scope: VariableScope) -> str:
     """The text in a sentence, where a quote would end the quoted text around it."""
     text = _typed(result, expression, scope)
     if '"' in text:
@@ -259,7 +259,7 @@ def _asks_only_for_types(expression: Expression, result: ScriptResult) -> bool:
     return asked.issuperset(result.unknown_names) and asked.isdisjoint(_WORD.findall(rest))
 
 
-def _why_undefined(expression: Expression, result: ScriptResult, scope: Scope) -> str:
+def _why_undefined(expression: Expression, result: ScriptResult, scope: VariableScope) -> str:
     source = expression.source
     name = next(iter(result.unknown_names), source)
     if name in _WHY_UNDEFINED:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from mobiletest_automation.sentences.intents import Action, Comparison, Intent, NotUnderstood
+from mobiletest_automation.sentences.intents import Action, Intent, NotUnderstood, TextComparison
 from mobiletest_automation.sentences.normalizer import QUOTED, NormalizedSentence
 from mobiletest_automation.sentences.rule import (
     SECONDS,
@@ -81,7 +81,7 @@ def _checked(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meani
     return reject_vague(phrase) or check_of_target(sentence, phrase, intent)
 
 
-def _text(comparison: Comparison) -> Reader:
+def _text(comparison: TextComparison) -> Reader:
     def read(sentence: NormalizedSentence, match: re.Match[str]) -> Meaning:
         value = unquote(sentence, match["value"])
         return _checked(
@@ -195,19 +195,19 @@ CLAUSES = (
     rule(rf"{_T}\s+{_BE}\s+(?:empty|blank)", _check(Action.ASSERT_TEXT, value="")),
     rule(
         rf"(?:the\s+)?(?:text|value|contents?)\s+(?:of|in|on|inside)\s+{_T}\s+{_SAYS}\s+{_ITS_TEXT}{_Q}",
-        _text(Comparison.EQUALS),
+        _text(TextComparison.EQUALS),
     ),
     rule(
         rf"(?:the\s+)?(?:text|value|contents?)\s+(?:of|in|on|inside)\s+{_T}\s+{_CONTAINS}\s+{_ITS_TEXT}{_Q}",
-        _text(Comparison.CONTAINS),
+        _text(TextComparison.CONTAINS),
     ),
     rule(
         rf"{_T}\s+(?:has|have|(?:should|must|to|will)\s+have)\s+(?:(?:the|a)\s+)?(?:text|value|content)(?:\s+of)?\s+{_Q}",
-        _text(Comparison.EQUALS),
+        _text(TextComparison.EQUALS),
     ),
-    rule(rf"{_T}\s+{_CONTAINS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.CONTAINS)),
-    rule(rf"{_T}\s+{_SHOWS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.SHOWS)),
-    rule(rf"{_T}\s+{_SAYS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.EQUALS)),
+    rule(rf"{_T}\s+{_CONTAINS}\s+{_ITS_TEXT}{_Q}", _text(TextComparison.CONTAINS)),
+    rule(rf"{_T}\s+{_SHOWS}\s+{_ITS_TEXT}{_Q}", _text(TextComparison.SHOWS)),
+    rule(rf"{_T}\s+{_SAYS}\s+{_ITS_TEXT}{_Q}", _text(TextComparison.EQUALS)),
 )
 
 _BARE = rule(

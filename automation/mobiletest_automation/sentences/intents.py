@@ -49,7 +49,7 @@ class Relation(StrEnum):
     IN_ROW_OF = "in the row of"
 
 
-class Comparison(StrEnum):
+class TextComparison(StrEnum):
     """How a text is compared."""
 
     EQUALS = "equals"
@@ -129,7 +129,7 @@ class Intent:
     action: Action
     target: ElementReference | None = None
     value: str | None = None
-    comparison: Comparison = Comparison.EQUALS
+    comparison: TextComparison = TextComparison.EQUALS
     seconds: float | None = None
     checked: bool | None = None
     if_checkable: bool = False
@@ -175,7 +175,7 @@ def as_typed(text: str) -> str:
 def has_text(intent: Intent, element: Element) -> bool:
     """Whether the text of the element compares to the value as the intent says."""
     expected, actual = as_typed(intent.value or ""), as_typed(text_of(element))
-    if intent.comparison is Comparison.CONTAINS:
+    if intent.comparison is TextComparison.CONTAINS:
         return expected.casefold() in actual.casefold()
     return expected == actual
 
@@ -213,5 +213,5 @@ def describe_mismatch(intent: Intent, element: Element) -> str:
         case Action.ASSERT_UNCHECKED:
             return f"{what} is checked"
         case _:
-            relation = "does not contain" if intent.comparison is Comparison.CONTAINS else "is not"
+            relation = "does not contain" if intent.comparison is TextComparison.CONTAINS else "is not"
             return f'the text of {what} is "{text_of(element)}", which {relation} "{intent.value}"'

@@ -23,10 +23,10 @@ from mobiletest_automation.sentences.grounding import (
     refuse_ambiguous,
 )
 from mobiletest_automation.sentences.intents import (
-    Comparison,
     ElementReference,
     Intent,
     NameReading,
+    TextComparison,
     as_typed,
     has_text,
     text_of,
@@ -67,11 +67,11 @@ def _doubt(intent: Intent, element: Element) -> str | None:
     """Why the text may be as the sentence says although it is not the same."""
     shown, expected = as_typed(text_of(element)), as_typed(intent.value or "")
     what = f"{element.describe()} shows {quote(shown)}"
-    if shown == expected or intent.comparison is Comparison.CONTAINS:
+    if shown == expected or intent.comparison is TextComparison.CONTAINS:
         return None
     if shown.casefold() == expected.casefold():
         return f"{what}, which differs only in capitals: write what the source of the screen says"
-    if intent.comparison is Comparison.SHOWS and expected and _has_words(shown, expected):
+    if intent.comparison is TextComparison.SHOWS and expected and _has_words(shown, expected):
         return f"{what}, which has more than that: write the whole text"
     others = (as_typed(each) for each in (element.label, element.attributes.get("value", "")))
     other = next((each for each in others if expected and each != shown and _has_words(each, expected)), None)
@@ -96,8 +96,8 @@ def _doubt_in_row(intent: Intent, value: Element, elements: list[Element], label
     if has_text(intent, value):
         return None
     shows, most = intent, MOST_TEXTS
-    if intent.comparison is Comparison.SHOWS and intent.value and not value.editable:
-        shows, most = replace(intent, comparison=Comparison.CONTAINS), 2 * MOST_TEXTS
+    if intent.comparison is TextComparison.SHOWS and intent.value and not value.editable:
+        shows, most = replace(intent, comparison=TextComparison.CONTAINS), 2 * MOST_TEXTS
     others = (
         other for label in elements for other in labels.texts_besides(label, value, most) if has_text(shows, other)
     )
@@ -155,7 +155,7 @@ def _inside(intent: Intent, container: Element, outline: Outline) -> Element | N
         return others[0] if others else None if named else container
     if not intent.value:
         return None
-    same = next((each for each in shown if has_text(replace(intent, comparison=Comparison.EQUALS), each)), None)
+    same = next((each for each in shown if has_text(replace(intent, comparison=TextComparison.EQUALS), each)), None)
     if same is not None:
         return same
     return None if any(_shows_among_others(intent, each) for each in (container, *shown)) else container
@@ -163,7 +163,7 @@ def _inside(intent: Intent, container: Element, outline: Outline) -> Element | N
 
 def _is_within_a_part(intent: Intent, element: Element) -> bool:
     """Of a label that joins several texts: whether the value is in it, but is none of these texts."""
-    if intent.comparison is not Comparison.CONTAINS:
+    if intent.comparison is not TextComparison.CONTAINS:
         return _shows_among_others(intent, element)
     parts = (as_typed(part).casefold() for part in _BETWEEN.split(text_of(element)))
     return has_text(intent, element) and as_typed(intent.value or "").casefold() not in parts
@@ -173,5 +173,5 @@ _BETWEEN = re.compile(r"\n|, ")
 
 
 def _shows_among_others(intent: Intent, element: Element) -> bool:
-    part = replace(intent, comparison=Comparison.CONTAINS)
-    return not has_text(replace(intent, comparison=Comparison.EQUALS), element) and has_text(part, element)
+    part = replace(intent, comparison=TextComparison.CONTAINS)
+    return not has_text(replace(intent, comparison=TextComparison.EQUALS), element) and has_text(part, element)

@@ -9,7 +9,7 @@ from mobiletest_automation.flows.script_commands import EvalScript, RunScript, S
 from mobiletest_automation.flows.steps import Step
 from mobiletest_automation.flows.templates import is_template
 from mobiletest_automation.flows.texts import shorten
-from mobiletest_automation.flows.variables import Scope
+from mobiletest_automation.flows.variables import VariableScope
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import ScriptFailed, StepFailed, StepOutcome
 from mobiletest_automation.scripting.limits import ScriptError
@@ -29,7 +29,7 @@ class ScriptRunner:
         ScriptFailed: for what a script does wrong.
     """
 
-    def __init__(self, templates: Templates, secrets: SecretTexts, scope: Scope) -> None:
+    def __init__(self, templates: Templates, secrets: SecretTexts, scope: VariableScope) -> None:
         self._templates = templates
         self._secrets = secrets
         self._scope = scope
@@ -55,7 +55,7 @@ class ScriptRunner:
             self._scope = outer
             self._secrets.add_variables(outer.values)
 
-    async def _extend(self, env: Iterable[tuple[str, str]]) -> Scope:
+    async def _extend(self, env: Iterable[tuple[str, str]]) -> VariableScope:
         with _failing_step():
             inner = await self._templates.extend(self._scope, env)
         self._secrets.add_variables(inner.values)

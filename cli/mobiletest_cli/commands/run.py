@@ -111,7 +111,7 @@ class CiOptions:
 
 
 @dataclass(frozen=True)
-class Limits:
+class WaitLimits:
     """How long the command waits."""
 
     timeout: Annotated[int | None, typer.Option(min=1, help="Seconds to wait at most.")] = None
@@ -165,7 +165,7 @@ def run(
     what: WhatToRun,
     server: ServerOptions,
     ci: CiOptions,
-    limits: Limits,
+    limits: WaitLimits,
     results: ResultFileOptions,
     here: LocalOptions,
 ) -> int:
@@ -205,7 +205,7 @@ def run(
 def _run_here(
     context: Context,
     what: WhatToRun,
-    limits: Limits,
+    limits: WaitLimits,
     results: ResultFileOptions,
     here: LocalOptions,
 ) -> int:

@@ -38,7 +38,7 @@ from mobiletest_cli.verdict import exit_code
 if TYPE_CHECKING:
     from mobiletest_automation.model_ports import ModelProvider
     from mobiletest_automation.scripting.http import HttpRequest, HttpResponse, SendHttp
-    from mobiletest_cli.commands.run import Limits, LocalOptions
+    from mobiletest_cli.commands.run import LocalOptions, WaitLimits
     from mobiletest_cli.selection import Selection
     from mobiletest_cli.workspace import Workspace
 
@@ -56,7 +56,7 @@ class LocalTestRun:
         self._evidence: Path | None = None
         self._evidence_folders: Collection[EvidenceFolder] = ()
 
-    def run(self, wanted: Selection, options: LocalOptions, limits: Limits) -> int:
+    def run(self, wanted: Selection, options: LocalOptions, limits: WaitLimits) -> int:
         """The exit code. A signal ends it, and closes the session first.
 
         Raises:
@@ -74,7 +74,7 @@ class LocalTestRun:
         files = WatchedFiles(wanted.paths, wanted.app_files, without=self._destinations.artifacts)
         return run_on_change(self._output, files, lambda: self._run_once_more(wanted, options, limits, device))
 
-    def _run_once_more(self, wanted: Selection, options: LocalOptions, limits: Limits, device: ChosenDevice) -> int:
+    def _run_once_more(self, wanted: Selection, options: LocalOptions, limits: WaitLimits, device: ChosenDevice) -> int:
         """As `_run_once`, but what is wrong is shown, since the next change may repair it."""
         for folder in self._evidence_folders:
             folder.delete()
@@ -86,7 +86,7 @@ class LocalTestRun:
             self._output.error(error)
             return error.exit_code
 
-    def _run_once(self, wanted: Selection, options: LocalOptions, limits: Limits, device: ChosenDevice) -> int:
+    def _run_once(self, wanted: Selection, options: LocalOptions, limits: WaitLimits, device: ChosenDevice) -> int:
         plan, files = prepare(self._output, wanted, device, options.from_, options.until)
         part = f" ({plan.flows[0].part})" if plan.flows[0].part else ""
         name = wanted.name or wanted.workspace or Path.cwd().name or "mobiletest"

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mobiletest_automation.devices.port import Build
+from mobiletest_automation.devices.port import AppUnderTest
 from mobiletest_automation.flows.configuration import properties_of
 from mobiletest_automation.flows.environment import (
     Environment,
@@ -168,7 +168,7 @@ def _value(name: str, value: VariableValue, environ: Mapping[str, str]) -> str:
     return environ[name]
 
 
-def _build(app_files: Sequence[Path], device: ChosenDevice, flows: Sequence[PlannedFlow]) -> Build:
+def _build(app_files: Sequence[Path], device: ChosenDevice, flows: Sequence[PlannedFlow]) -> AppUnderTest:
     """The app to install.
 
     Raises:
@@ -181,14 +181,14 @@ def _build(app_files: Sequence[Path], device: ChosenDevice, flows: Sequence[Plan
             raise CliError(
                 f"{app_files[0]}: a browser installs no app", USAGE, "The flow names its page: url: https://..."
             )
-        return Build(static_url=_page_of(flows))
+        return AppUnderTest(static_url=_page_of(flows))
     if not app_files:
-        return Build()
+        return AppUnderTest()
     [file] = app_files
     read = read_file(file)
     if read.platform and read.platform != device.platform:
         raise CliError(f"{file}: is for {read.platform}, and {device.name} for {device.platform}", INVALID_FILE)
-    return Build(
+    return AppUnderTest(
         app_name=file.stem,
         version=read.version or "",
         package_name=read.package_name,

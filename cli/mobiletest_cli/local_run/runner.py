@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
-from mobiletest_automation.devices.port import NO_BUILD, Build, Devices
+from mobiletest_automation.devices.port import NO_BUILD, AppUnderTest, Devices
 from mobiletest_automation.model.attempts import Attempt, close_attempt, verdict
 from mobiletest_automation.model.failures import Category, Failure, cancellation, not_run_after
 from mobiletest_automation.model.results import AttemptResult
@@ -63,7 +63,7 @@ class Plan:
 
     flows: Sequence[PlannedFlow]
     platform: str
-    build: Build = NO_BUILD
+    build: AppUnderTest = NO_BUILD
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: frozenset[str] = frozenset()
     retries: int = 0

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from mobiletest_automation.devices.port import Build, Device, DeviceInfo, OnSession, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceInfo, OnSession, Seed
 from mobiletest_automation.web_addresses import EVERYWHERE
 from mobiletest_cli.errors import NO_VERDICT, CliError
 from mobiletest_cli.local_run.devices import ChosenDevice
@@ -30,7 +30,9 @@ class OneDevice:
         self._app = app
         self.open: Device | None = None
 
-    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
+    async def acquire(
+        self, platform: str, build: AppUnderTest, seed: Seed, *, on_session: OnSession | None = None
+    ) -> Device:
         """A new session.
 
         Raises:
@@ -41,7 +43,7 @@ class OneDevice:
         self.open = await self._open(info, build, seed, on_session)
         return self.open
 
-    async def _open(self, info: DeviceInfo, build: Build, seed: Seed, on_session: OnSession | None) -> Device:
+    async def _open(self, info: DeviceInfo, build: AppUnderTest, seed: Seed, on_session: OnSession | None) -> Device:
         if self._chosen.is_simulated:
             from mobiletest_automation.devices.simulated.device import SimulatedDevice
 

@@ -10,10 +10,10 @@ from mobiletest_automation.flows.environment import Environment
 from services.catalog.model.tests import Quarantine
 from services.catalog.model.values import Page, Platform
 from services.chassis.errors import InvalidArgument, Violation
-from services.chassis.proto_values import PageRequest, json_to_struct, to_timestamp
+from services.chassis.proto_values import PagedRequest, json_to_struct, to_timestamp
 
 
-def page_of(request: PageRequest) -> Page:
+def page_of(request: PagedRequest) -> Page:
     """The page that the request asks for."""
     return Page(request.page, request.page_size)
 

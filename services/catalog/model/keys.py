@@ -60,7 +60,7 @@ class ApiKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class KeySession:
     """Somebody who has signed in with a key; its end is not postponed by use."""
 
     id: str
@@ -108,7 +108,7 @@ def secret_digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def has_secret(stored: ApiKey | Session, offered: PresentedKey) -> bool:
+def has_secret(stored: ApiKey | KeySession, offered: PresentedKey) -> bool:
     """Whether the presented secret is that of the stored key or session."""
     return hmac.compare_digest(secret_digest(offered.secret), stored.secret_sha256)
 

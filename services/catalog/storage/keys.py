@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
-from services.catalog.model.keys import ApiKey, Organisation, Scope, Session
+from services.catalog.model.keys import ApiKey, KeySession, Organisation, Scope
 from services.catalog.model.values import Page
 from services.catalog.storage.documents import IS_LIVE, NEWEST_FIRST, MongoLiveEntities, dump, find, load
 from services.chassis.mongo import Document, Mongo
@@ -28,19 +28,19 @@ class MongoKeys(MongoLiveEntities[ApiKey]):
         return await self._count({})
 
 
-class MongoSessions(MongoLiveEntities[Session]):
+class MongoSessions(MongoLiveEntities[KeySession]):
     """The sessions of the caller's organisation that have not been ended; MongoDB deletes those that have expired."""
 
     def __init__(self, rows: OrgCollection) -> None:
-        super().__init__(rows, _session_document, partial(load, Session))
+        super().__init__(rows, _session_document, partial(load, KeySession))
 
-    async def oldest_of_key(self, key_id: str, *, keep: int) -> Sequence[Session]:
+    async def oldest_of_key(self, key_id: str, *, keep: int) -> Sequence[KeySession]:
         of_key = {"api_key_id": key_id}
         surplus = await self._rows.count_documents(of_key) - keep
         if surplus <= 0:
             return ()
         oldest = await find(self._rows, of_key, [("live", 1), ("created_at", 1), ("_id", 1)], Page(1, surplus))
-        return [load(Session, document) for document in oldest]
+        return [load(KeySession, document) for document in oldest]
 
     async def remove(self, session_id: str) -> None:
         await self._rows.delete_one({"_id": session_id})
@@ -62,9 +62,9 @@ class MongoKeyRing:
         document: Document | None = await self._keys.find_one({"_id": key_id, **IS_LIVE})
         return _from_document(document) if document else None
 
-    async def find_session(self, lookup: str) -> Session | None:
+    async def find_session(self, lookup: str) -> KeySession | None:
         document: Document | None = await self._sessions.find_one({"lookup": lookup, **IS_LIVE})
-        return load(Session, document) if document else None
+        return load(KeySession, document) if document else None
 
     async def used(self, key: ApiKey, at: datetime) -> None:
         await self._keys.update_one({"_id": key.id}, {"$max": {"last_used_at": at}})
@@ -77,7 +77,7 @@ def _to_document(key: ApiKey) -> Document:
     return dump(key, scopes=[scope.value for scope in key.scopes], live=key.deleted_at is None)
 
 
-def _session_document(session: Session) -> Document:
+def _session_document(session: KeySession) -> Document:
     return dump(session, live=session.deleted_at is None)
 
 

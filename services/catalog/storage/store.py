@@ -9,16 +9,16 @@ from services.catalog.events import make_event
 from services.catalog.ports import (
     Apps,
     ArrivingFiles,
-    Artifacts,
+    ArtifactUses,
     Attachments,
     Builds,
-    Change,
     Counters,
     Fact,
     Keys,
     PartUploads,
     Sessions,
     Tests,
+    Transaction,
     Workflows,
 )
 from services.catalog.storage.apps import APPS, COUNTERS, MongoApps, MongoCounters, RecentCounters
@@ -55,7 +55,7 @@ class MongoRecords:
         self.apps: Apps = MongoApps(rows(APPS))
         self.counters: Counters = MongoCounters(rows(COUNTERS))
         self.builds: Builds = MongoBuilds(rows(BUILDS))
-        self.artifacts: Artifacts = MongoArtifacts(rows(ARTIFACTS), clock)
+        self.artifacts: ArtifactUses = MongoArtifacts(rows(ARTIFACTS), clock)
         self.part_uploads: PartUploads = MongoPartUploads(rows(PART_UPLOADS), clock)
         self.arriving_files: ArrivingFiles = MongoArrivingFiles(rows(ARRIVING_FILES), clock)
         self.tests: Tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS), rows(TEST_STEPS), is_sharing=is_sharing)
@@ -90,7 +90,7 @@ class MongoStore(MongoRecords):
         self._locks: KeyedLocks[str] = KeyedLocks()
         self._turns = FairTurns(CHANGES, per_org=CHANGES_OF_ORG, waiting_per_org=None, waiting=None)
 
-    async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
+    async def change(self, work: Callable[[Transaction], Awaitable[T]], *, of: str | None = None) -> T:
         """Do the work in one transaction, its events in the outbox; publish them once it is committed.
 
         Transactions that write the same document conflict and are retried, so those of one entity are serialised here,
@@ -99,7 +99,7 @@ class MongoStore(MongoRecords):
         async with self._locks[of] if of else nullcontext(), self._turns.take(context.current().org_id):
             return await self._change(work)
 
-    async def _change(self, work: Callable[[Change], Awaitable[T]]) -> T:
+    async def _change(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         async def attempt(session: Session) -> tuple[T, list[Event]]:
             is_sharing = self._clock.now() >= self._sharing_since
             change = MongoChange(self._mongo, self._clock, session, is_sharing=is_sharing)

@@ -11,7 +11,7 @@ from services.catalog.model.attachments import ATTACHED_LIMIT, Attachment, detac
 from services.catalog.model.builds import mark_build_deleted
 from services.catalog.model.text import validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
-from services.catalog.ports import Change, Store
+from services.catalog.ports import Store, Transaction
 from services.catalog.usecases.errors import reports_violations, require, require_revision, validate_link
 from services.catalog.usecases.storage_quota import StorageQuota
 from services.chassis.clock import Clock
@@ -43,7 +43,7 @@ class AppUseCases:
         now, caller = self._clock.now(), current()
         app = App(new_id(), caller.org_id, validate_name(name), platform, now, now, description=description)
 
-        async def work(change: Change) -> App:
+        async def work(change: Transaction) -> App:
             earlier = await change.apps.get(app.id) if caller.idempotency_key else None
             if earlier is not None:
                 return earlier
@@ -96,7 +96,7 @@ class AppUseCases:
         values = _validate_changes(changes)
         now = self._clock.now()
 
-        async def work(change: Change) -> App:
+        async def work(change: Transaction) -> App:
             app = require_revision(await change.apps.get(app_id), "App", expected)
             changed = await _resolve_current_build(change, replace(app, **values))
             if changed == app:
@@ -114,7 +114,7 @@ class AppUseCases:
         """
         now = self._clock.now()
 
-        async def work(change: Change) -> None:
+        async def work(change: Transaction) -> None:
             app = require_revision(await change.apps.get(app_id), "App", expected)
             gone = mark_deleted(app, now)
             builds = [mark_build_deleted(build, now) for build in await change.builds.of_app(app_id)]
@@ -142,7 +142,7 @@ def _validate_changes(changes: AppChanges) -> dict[str, Any]:
     return values
 
 
-async def _resolve_current_build(change: Change, app: App) -> App:
+async def _resolve_current_build(change: Transaction, app: App) -> App:
     """The app with the build that its current_version names, if there is one."""
     if app.current_version is None:
         return replace(app, current_build_id=None)
@@ -150,7 +150,7 @@ async def _resolve_current_build(change: Change, app: App) -> App:
     return replace(app, current_build_id=build.id if build else None)
 
 
-async def update_app_builds(change: Change, app: App, *, added: int, at: datetime) -> App:
+async def update_app_builds(change: Transaction, app: App, *, added: int, at: datetime) -> App:
     """Write and announce the app with its builds as they are now; `added` says how many it has more than it knows."""
     newest = await change.builds.newest(app.id)
     app = replace(
@@ -163,7 +163,7 @@ async def update_app_builds(change: Change, app: App, *, added: int, at: datetim
 
 
 async def update_app_attachment(
-    change: Change, app: App, before: Attachment | None, after: Attachment, at: datetime
+    change: Transaction, app: App, before: Attachment | None, after: Attachment, at: datetime
 ) -> App:
     """Write and announce the attachment, and the app with its counts as they are now.
 
@@ -183,7 +183,7 @@ def attached_limit_reached() -> DomainError:
     return limit_reached("attached_tests", ATTACHED_LIMIT, "detach tests from this app, or register another app")
 
 
-async def _write_revision(change: Change, app: App, at: datetime) -> App:
+async def _write_revision(change: Transaction, app: App, at: datetime) -> App:
     kept = raise_revision(app, at)
     await change.apps.replace(kept)
     change.announce(kept)

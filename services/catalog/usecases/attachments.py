@@ -9,7 +9,7 @@ from services.catalog.model.attachments import Attachment, detach, target_versio
 from services.catalog.model.tests import Quarantine, Test, active_quarantine, is_platform_compatible
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import InvalidValue, ListPage, Page
-from services.catalog.ports import Change, Records, Store
+from services.catalog.ports import Records, Store, Transaction
 from services.catalog.usecases.apps import update_app_attachment
 from services.catalog.usecases.errors import reports_violations, require
 from services.chassis.clock import Clock
@@ -44,7 +44,7 @@ class AttachmentUseCases:
         pin = validate_version(pinned_version, "pinned_version") if pinned_version is not None else None
         now = self._clock.now()
 
-        async def work(change: Change) -> TargetedAttachment:
+        async def work(change: Transaction) -> TargetedAttachment:
             app, test = await _load_app_and_test(change, app_id, test_id)
             _check_platforms(app, test)
             before = await change.attachments.get(app_id, test_id)
@@ -65,7 +65,7 @@ class AttachmentUseCases:
         """
         now = self._clock.now()
 
-        async def work(change: Change) -> None:
+        async def work(change: Transaction) -> None:
             app, _ = await _load_app_and_test(change, app_id, test_id)
             before = await change.attachments.get(app_id, test_id)
             if before is None or not before.attached:
@@ -93,7 +93,7 @@ class AttachmentUseCases:
         return {test_id: active_quarantine(quarantine, now) for test_id, quarantine in kept.items()}
 
 
-async def attach_unless_attached(change: Change, app: App, test: Test, now: datetime) -> App:
+async def attach_unless_attached(change: Transaction, app: App, test: Test, now: datetime) -> App:
     """The app, to which the test is attached from now on; a pin is kept.
 
     Raises:
@@ -109,7 +109,7 @@ async def attach_unless_attached(change: Change, app: App, test: Test, now: date
     return app
 
 
-async def _raise_revision(change: Change, test: Test) -> None:
+async def _raise_revision(change: Transaction, test: Test) -> None:
     """Write to the test, so that it cannot be deleted in the same moment."""
     await change.tests.replace(replace(test, revision=test.revision + 1))
 
@@ -119,7 +119,7 @@ def _check_platforms(app: App, test: Test) -> None:
         raise InvalidValue("test_id", f"the test is for {test.platform}, the app for {app.platform}")
 
 
-async def _load_app_and_test(change: Change, app_id: str, test_id: str) -> tuple[App, Test]:
+async def _load_app_and_test(change: Transaction, app_id: str, test_id: str) -> tuple[App, Test]:
     app = require(await change.apps.get(app_id), "App")
     return app, require(await change.tests.get(test_id), "Test")
 

@@ -19,7 +19,7 @@ from services.catalog.model.builds import (
 )
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import Counts, ListPage, Page
-from services.catalog.ports import Change, Store
+from services.catalog.ports import Store, Transaction
 from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.errors import reports_violations, require, require_revision
 from services.chassis.byte_ranges import FilePart, find_part
@@ -83,7 +83,7 @@ class BuildUseCases:
         values = _validate_changes(changes)
         app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
-        async def work(change: Change) -> Build:
+        async def work(change: Transaction) -> Build:
             build = require_revision(await change.builds.get(build_id), "Build", expected)
             changed = replace(build, **values)
             if changed == build:
@@ -104,7 +104,7 @@ class BuildUseCases:
         """
         app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
-        async def work(change: Change) -> None:
+        async def work(change: Transaction) -> None:
             build = require_revision(await change.builds.get(build_id), "Build", expected)
             app = require(await change.apps.get(build.app_id), "Build")
             gone = mark_build_deleted(build, now)
@@ -148,7 +148,7 @@ def _validate_changes(changes: BuildChanges) -> dict[str, Any]:
     return values
 
 
-async def _apply_change(change: Change, before: Build, after: Build, now: datetime) -> Build:
+async def _apply_change(change: Transaction, before: Build, after: Build, now: datetime) -> Build:
     app = require(await change.apps.get(before.app_id), "Build")
     await change.builds.replace(after)
     change.announce(after)
@@ -158,7 +158,7 @@ async def _apply_change(change: Change, before: Build, after: Build, now: dateti
     return after
 
 
-async def _rename_references(change: Change, app: App, old: str, new: str, now: datetime) -> App:
+async def _rename_references(change: Transaction, app: App, old: str, new: str, now: datetime) -> App:
     """Take along what named the old version: pins, the app's pointer (returned, not written) and workflows."""
     pinned = [a for a in await change.attachments.of_app(app.id) if a.pinned_version == old]
     moved = [attachments.change_pin(attachment, new) for attachment in pinned]

@@ -23,7 +23,7 @@ from services.catalog.model.tests import (
 )
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import Counts, InvalidValue
-from services.catalog.ports import Change, Records, Store
+from services.catalog.ports import Records, Store, Transaction
 from services.catalog.reader_ports import WorkspaceReader
 from services.catalog.usecases.apps import attached_limit_reached
 from services.catalog.usecases.attachments import attach_unless_attached
@@ -182,7 +182,7 @@ class ImportUseCases:
     async def _save(self, new: NewImport, planned: Sequence[Test], counter: StorageCounter) -> Sequence[_Result]:
         now = self._clock.now()
 
-        async def work(change: Change) -> Sequence[_Result]:
+        async def work(change: Transaction) -> Sequence[_Result]:
             before = await _tests_before(change, planned)
             results = [await _store_test(change, before.get(test.source_path), test, now, counter) for test in planned]
             return results if new.app_id is None else await _attach(change, new.app_id, results, now)
@@ -267,7 +267,7 @@ def _compare(before: Test | None, planned: Test) -> _Result:
 
 
 async def _store_test(
-    change: Change, before: Test | None, planned: Test, now: datetime, counter: StorageCounter
+    change: Transaction, before: Test | None, planned: Test, now: datetime, counter: StorageCounter
 ) -> _Result:
     result = _compare(before, planned)
     if before is None:
@@ -279,7 +279,7 @@ async def _store_test(
     return result
 
 
-async def _attach(change: Change, app_id: str, results: Sequence[_Result], now: datetime) -> Sequence[_Result]:
+async def _attach(change: Transaction, app_id: str, results: Sequence[_Result], now: datetime) -> Sequence[_Result]:
     """The results, with a notice for each test that cannot be attached to the app."""
     app, attached = require(await change.apps.get(app_id), "App"), []
     for result in results:

@@ -18,7 +18,7 @@ from services.catalog.model.keys import (
 )
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import InvalidValue, ListPage, Page
-from services.catalog.ports import Change, KeyRing, Limits, Store
+from services.catalog.ports import KeyRing, Limits, Store, Transaction
 from services.catalog.usecases.errors import reports_violations, require
 from services.chassis import context
 from services.chassis.clock import Clock
@@ -74,7 +74,7 @@ class KeyUseCases:
 
         limit = (await self._limits.get()).api_keys
 
-        async def work(change: Change) -> ApiKey:
+        async def work(change: Transaction) -> ApiKey:
             if limit is not None and await change.keys.count() >= limit:
                 raise limit_reached("api_keys", limit, "delete keys that you do not need")
             limited = replace(key, expires_at=_limit_expiry(expires_at, await _expiry_of_caller(change)))
@@ -108,7 +108,7 @@ class KeyUseCases:
         """
         now = self._clock.now()
 
-        async def work(change: Change) -> None:
+        async def work(change: Transaction) -> None:
             key = require(await change.keys.get(key_id), "API key")
             gone = replace(key, deleted_at=now, revision=key.revision + 1)
             await change.keys.replace(gone)
@@ -162,7 +162,7 @@ def _scopes_exceeded(allowed: Collection[Scope], asked: Sequence[Scope]) -> Perm
     return PermissionDenied(message, reason="SCOPE_EXCEEDED", metadata={"scopes": own})
 
 
-async def _expiry_of_caller(change: Change) -> datetime | None:
+async def _expiry_of_caller(change: Transaction) -> datetime | None:
     """When the key of the caller expires; None for one that does not, and for operators, who need no key.
 
     PermissionDenied: the key was deleted a moment ago, and its gateway has not heard of it yet.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from services.catalog.model.tests import INTERNAL, Quarantine, Test, active_quarantine, grant_quarantine
-from services.catalog.ports import Change, Store
+from services.catalog.ports import Store, Transaction
 from services.catalog.usecases.attachments import AttachedTest, load_attachments
 from services.catalog.usecases.errors import reports_violations, require_revision
 from services.chassis.clock import Clock
@@ -32,7 +32,7 @@ class QuarantineUseCases:
         """
         now = self._clock.now()
 
-        async def work(change: Change) -> Test:
+        async def work(change: Transaction) -> Test:
             test = require_revision(await change.tests.get(test_id), "Test", expected)
             granted = grant_quarantine(test.quarantine, now, reason=reason, until=until, by=await _caller_name(change))
             return await _write_quarantine(change, test, granted, now)
@@ -49,7 +49,7 @@ class QuarantineUseCases:
         """
         now = self._clock.now()
 
-        async def work(change: Change) -> None:
+        async def work(change: Transaction) -> None:
             test = require_revision(await change.tests.get(test_id), "Test", expected)
             if active_quarantine(test.quarantine, now) is not None:
                 await _write_quarantine(change, test, None, now)
@@ -57,7 +57,7 @@ class QuarantineUseCases:
         await self._store.change(work)
 
 
-async def _caller_name(change: Change) -> str:
+async def _caller_name(change: Transaction) -> str:
     """The name of the caller's API key; of a key that was deleted just now its id."""
     subject = current().subject
     if subject is None:
@@ -66,7 +66,7 @@ async def _caller_name(change: Change) -> str:
     return key.name if key else subject
 
 
-async def _write_quarantine(change: Change, test: Test, quarantine: Quarantine | None, now: datetime) -> Test:
+async def _write_quarantine(change: Transaction, test: Test, quarantine: Quarantine | None, now: datetime) -> Test:
     if quarantine == test.quarantine:
         return test
     after = replace(test, quarantine=quarantine, revision=test.revision + 1, updated_at=now)

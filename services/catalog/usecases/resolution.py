@@ -52,7 +52,7 @@ class WorkflowStart:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SelectedTests:
     """The tests that workflows select."""
 
     # By id; those that were deleted are among them.
@@ -166,7 +166,7 @@ class ResolutionUseCases:
 
     async def _gathered(
         self, workflows: Mapping[str, Workflow], starts: Sequence[WorkflowStart], most_bytes: int
-    ) -> tuple[Selection, Candidates]:
+    ) -> tuple[SelectedTests, Candidates]:
         """What the plans of the workflows are made of."""
         selection, attachments = await self._selected(workflows.values(), most_bytes)
         requests = [start.request(workflows[start.workflow_id]) for start in starts]
@@ -174,7 +174,7 @@ class ResolutionUseCases:
 
     async def _selected(
         self, workflows: Collection[Workflow], most_bytes: int
-    ) -> tuple[Selection, Sequence[Attachment]]:
+    ) -> tuple[SelectedTests, Sequence[Attachment]]:
         """The tests with their attachments. Listed tests that were deleted are included."""
         test_ids = {test_id for workflow in workflows for test_id in workflow.test_ids}
         kept, tagged, attached = await asyncio.gather(
@@ -184,7 +184,7 @@ class ResolutionUseCases:
         )
         further = [test.id for test in tagged if test.id not in test_ids]
         also_attached = await self._store.attachments.of_tests(further)
-        return Selection({test.id: test for test in kept}, tagged), [*attached, *also_attached]
+        return SelectedTests({test.id: test for test in kept}, tagged), [*attached, *also_attached]
 
     async def _candidates(self, attachments: Sequence[Attachment], requests: Iterable[BuildRequest]) -> Candidates:
         configs = [config for request in requests for config in (request.requested, request.stored)]
@@ -195,7 +195,7 @@ class ResolutionUseCases:
         return _candidates(apps, attachments, builds)
 
 
-def _resolved(start: WorkflowStart, workflow: Workflow, selection: Selection, candidates: Candidates) -> Resolved:
+def _resolved(start: WorkflowStart, workflow: Workflow, selection: SelectedTests, candidates: Candidates) -> Resolved:
     tests = selection.of(workflow)
     if not tests:
         raise InvalidValue("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from services.catalog.model.keys import (
     SESSION_PREFIX,
     ApiKey,
-    Session,
+    KeySession,
     format_key,
     has_secret,
     new_secret,
     parse_key,
     secret_digest,
 )
-from services.catalog.ports import Change, KeyRing, Store
+from services.catalog.ports import KeyRing, Store, Transaction
 from services.catalog.usecases.keys import KeyUseCases
 from services.chassis.clock import Clock
 from services.chassis.context import bind, current
@@ -30,7 +30,7 @@ SESSIONS_OF_KEY = 1_000
 class SignedIn:
     """A session, the key that it was begun with, and when the first of both ends."""
 
-    session: Session
+    session: KeySession
     key: ApiKey
 
     @property
@@ -62,7 +62,7 @@ class SessionUseCases:
             Unauthenticated: see `KeyUseCases.verify`.
         """
         holder, now, offered = await self._keys.verify(key), self._clock.now(), new_secret()
-        session = Session(
+        session = KeySession(
             id=new_id(),
             org_id=holder.org_id,
             api_key_id=holder.id,
@@ -72,7 +72,7 @@ class SessionUseCases:
             expires_at=now + DURATION,
         )
 
-        async def work(change: Change) -> None:
+        async def work(change: Transaction) -> None:
             for oldest in await change.sessions.oldest_of_key(holder.id, keep=SESSIONS_OF_KEY - 1):
                 await change.sessions.remove(oldest.id)
                 if oldest.deleted_at is None:
@@ -103,14 +103,14 @@ class SessionUseCases:
             return
         ended = replace(session, deleted_at=self._clock.now(), revision=session.revision + 1)
 
-        async def work(change: Change) -> None:
+        async def work(change: Transaction) -> None:
             await change.sessions.replace(ended)
             change.announce(ended)
 
         with bind(replace(current(), org_id=session.org_id)):
             await self._store.change(work)
 
-    async def _find(self, token: str) -> Session | None:
+    async def _find(self, token: str) -> KeySession | None:
         """The session that has not been ended; a malformed token is refused without a database lookup."""
         offered = parse_key(token, SESSION_PREFIX)
         session = await self._ring.find_session(offered.lookup) if offered else None

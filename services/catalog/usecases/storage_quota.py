@@ -7,7 +7,7 @@ from typing import Protocol
 
 from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.model.values import Counts
-from services.catalog.ports import Change, Limits, Store
+from services.catalog.ports import Limits, Store, Transaction
 from services.chassis.clock import Clock
 from services.chassis.errors import DomainError
 from services.chassis.ids import random_id
@@ -29,7 +29,7 @@ ADVICE = {
 class StorageCounter(Protocol):
     """Counts what a transaction adds."""
 
-    async def add(self, change: Change, added: Counts) -> None:
+    async def add(self, change: Transaction, added: Counts) -> None:
         """Count it within the transaction.
 
         Raises:
@@ -44,7 +44,7 @@ class StorageQuota:
         self._limits = limits
         self._clock = clock
 
-    async def add(self, change: Change, added: Counts) -> None:
+    async def add(self, change: Transaction, added: Counts) -> None:
         """Count what the transaction adds.
 
         Near a limit transactions are counted one after the other.
@@ -101,7 +101,7 @@ class _Reservation:
         """Reserve so much; the limit that has no room for it."""
         until = self._clock.now() + RESERVATION_TIME
 
-        async def work(change: Change) -> str | None:
+        async def work(change: Transaction) -> str | None:
             name = _exceeded(limits, await change.counters.with_reserved(), most)
             if name is None:
                 await change.counters.reserve(self.id, most, until)
@@ -109,7 +109,7 @@ class _Reservation:
 
         return await store.change(work)
 
-    async def add(self, change: Change, added: Counts) -> None:
+    async def add(self, change: Transaction, added: Counts) -> None:
         """Count what the transaction adds, and take it out of the reservation."""
         await change.counters.add(added)
         await change.counters.use_reserved(self.id, added, self._clock.now() + RESERVATION_TIME)

@@ -22,7 +22,7 @@ from services.catalog.model.tests import (
 )
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import Counts, InvalidValue, ListPage, Page, Platform
-from services.catalog.ports import Change, Store
+from services.catalog.ports import Store, Transaction
 from services.catalog.reader_ports import FlowReader
 from services.catalog.usecases.apps import update_app_attachment
 from services.catalog.usecases.attachments import AttachedTest, load_attachments
@@ -94,7 +94,7 @@ class TestUseCases:
             timeout_seconds=new.timeout_seconds,
         )
 
-        async def work(change: Change) -> Test:
+        async def work(change: Transaction) -> Test:
             earlier = await change.tests.get(test.id) if caller.idempotency_key else None
             if earlier is not None:
                 return earlier
@@ -162,7 +162,7 @@ class TestUseCases:
         values, notices = await self._validate(changes)
         now = self._clock.now()
 
-        async def work(change: Change) -> Test:
+        async def work(change: Transaction) -> Test:
             test = require_revision(await change.tests.get(test_id), "Test", expected)
             own = {"env": validate_environment(values["env"], "env", test.env)} if "env" in values else {}
             changed = replace(test, **{**values, **own})
@@ -180,7 +180,7 @@ class TestUseCases:
         """
         now = self._clock.now()
 
-        async def work(change: Change) -> None:
+        async def work(change: Transaction) -> None:
             test = require_revision(await change.tests.get(test_id), "Test", expected)
             for attachment in await change.attachments.of_tests([test_id]):
                 app = await change.apps.get(attachment.app_id)
@@ -282,7 +282,7 @@ def _refuse_missing(new: NewTest) -> None:
         raise invalid_argument([InvalidValue(name, "Field required", "missing") for name in missing])
 
 
-async def add_test(change: Change, test: Test, counter: StorageCounter) -> None:
+async def add_test(change: Transaction, test: Test, counter: StorageCounter) -> None:
     """Store, count and announce a new test.
 
     Raises:
@@ -294,7 +294,7 @@ async def add_test(change: Change, test: Test, counter: StorageCounter) -> None:
     change.announce(test)
 
 
-async def apply_change(change: Change, before: Test, after: Test, now: datetime, counter: StorageCounter) -> Test:
+async def apply_change(change: Transaction, before: Test, after: Test, now: datetime, counter: StorageCounter) -> Test:
     """Store and announce the changed test; other steps or files are a new version, which is counted.
 
     Raises:
@@ -318,7 +318,7 @@ async def apply_change(change: Change, before: Test, after: Test, now: datetime,
     return kept
 
 
-async def _check_platform(change: Change, test: Test) -> None:
+async def _check_platform(change: Transaction, test: Test) -> None:
     attachments = await change.attachments.of_tests([test.id])
     for app in await change.apps.many({a.app_id for a in attachments}):
         if not is_platform_compatible(test.platform, app.platform):
@@ -326,7 +326,7 @@ async def _check_platform(change: Change, test: Test) -> None:
             raise InvalidValue("platform", message)
 
 
-async def _add_version(change: Change, test: Test, now: datetime) -> int:
+async def _add_version(change: Transaction, test: Test, now: datetime) -> int:
     """Store the version, and note the use of each file that no earlier version of the test needs; the bytes that the
     version takes.
     """

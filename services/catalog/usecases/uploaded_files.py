@@ -11,7 +11,7 @@ from typing import TypeAlias
 from services.catalog.model.builds import ReceivedFile
 from services.catalog.model.part_uploads import parts_prefix
 from services.catalog.ports import Store
-from services.catalog.spool import Spool, SpoolRoom
+from services.catalog.spool import SpoolRoom, UploadSpool
 from services.chassis import logs
 from services.chassis.context import current
 from services.chassis.errors import DomainError, NotFound, Unavailable
@@ -43,7 +43,7 @@ class ArrivedFile:
 class UploadedFiles:
     """Receives the files of uploads."""
 
-    def __init__(self, store: Store, objects: ObjectStore, spool: Spool, rate: UploadRate) -> None:
+    def __init__(self, store: Store, objects: ObjectStore, spool: UploadSpool, rate: UploadRate) -> None:
         self._store = store
         self._objects = objects
         self._spool = spool
@@ -53,7 +53,7 @@ class UploadedFiles:
     async def receive(self, arrive: Arrive, cover: Cover, *, expected: int) -> AsyncIterator[ArrivedFile]:
         """The complete file inside the block; afterwards nothing is at its key. `expected` is the size of the file or
         a bit more, 0 if unknown. What cannot be deleted, and what the caller still stores after a failure, is left to
-        the sweeper. The errors of `Spool.room`, `arrive` and `cover`.
+        the sweeper. The errors of `UploadSpool.room`, `arrive` and `cover`.
         """
         upload_id = random_id()
         key = f"{parts_prefix(current().org_id, upload_id)}/file"

@@ -18,9 +18,9 @@ from services.catalog.model.builds import (
 )
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import Counts, InvalidValue, Json, Platform
-from services.catalog.ports import Change, Store
+from services.catalog.ports import Store, Transaction
 from services.catalog.reader_ports import Inspector
-from services.catalog.spool import Spool
+from services.catalog.spool import UploadSpool
 from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.builds import version_exists
@@ -66,7 +66,7 @@ class UploadUseCases:
         *,
         quota: ArtifactQuota,
         storage: StorageQuota,
-        spool: Spool,
+        spool: UploadSpool,
         inspector: Inspector,
         clock: Clock,
         simulated_devices: bool = False,
@@ -231,7 +231,7 @@ class UploadUseCases:
         """`upload_id` is that of an upload in parts, which ends together with its build."""
         repeated = upload_id is not None or current().idempotency_key is not None
 
-        async def work(change: Change) -> Build:
+        async def work(change: Transaction) -> Build:
             app = require(await change.apps.get(build.app_id), "App")
             # The id is that of the first try, whose answer was lost: its build is the answer.
             earlier = await change.builds.get(build.id) if repeated else None

@@ -10,7 +10,7 @@ from services.catalog.model.tests import validate_tags
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import Counts, InvalidValue, Json, ListPage, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow, mark_workflow_deleted
-from services.catalog.ports import Change, Limits, Records, Store
+from services.catalog.ports import Limits, Records, Store, Transaction
 from services.catalog.usecases.errors import (
     invalid_argument,
     reports_violations,
@@ -77,7 +77,7 @@ class WorkflowUseCases:
             max_parallel=new.max_parallel,
         )
 
-        async def work(change: Change) -> Workflow:
+        async def work(change: Transaction) -> Workflow:
             earlier = await change.workflows.get(workflow.id) if caller.idempotency_key else None
             if earlier is not None:
                 return earlier
@@ -122,7 +122,7 @@ class WorkflowUseCases:
         await self._check_models(values.get("run_config"))
         now = self._clock.now()
 
-        async def work(change: Change) -> Workflow:
+        async def work(change: Transaction) -> Workflow:
             workflow = require_revision(await change.workflows.get(workflow_id), "Workflow", expected)
             changed = replace(workflow, **{**values, **_checked_envs(values, workflow)})
             if changed == workflow:
@@ -151,7 +151,7 @@ class WorkflowUseCases:
         """
         now = self._clock.now()
 
-        async def work(change: Change) -> None:
+        async def work(change: Transaction) -> None:
             workflow = require_revision(await change.workflows.get(workflow_id), "Workflow", expected)
             await change.workflows.replace(mark_workflow_deleted(workflow, now))
             await change.counters.add(Counts(workflows=-1))

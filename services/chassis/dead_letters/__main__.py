@@ -15,10 +15,10 @@ from aiokafka.errors import KafkaError
 from services.chassis import logs
 from services.chassis.dead_letters.letters import DeadLetter
 from services.chassis.dead_letters.replay import (
+    LetterFilter,
     ReplayedOffsets,
     ReplayFailed,
     ReplayResult,
-    Selection,
     find_topics,
     read_letters,
     replay_topic,
@@ -72,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 async def list_letters(settings: Settings, parsed: argparse.Namespace, report: Report) -> None:
     """Report each letter, then the counts of each topic."""
-    selection, offsets = Selection(parsed.reason, parsed.limit), ReplayedOffsets(settings.kafka)
+    selection, offsets = LetterFilter(parsed.reason, parsed.limit), ReplayedOffsets(settings.kafka)
     async with open_reader(settings.kafka) as consumer:
         for topic in await find_topics(consumer, parsed.topics):
             reasons, replayed = Counter[str](), 0
@@ -94,7 +94,7 @@ async def list_letters(settings: Settings, parsed: argparse.Namespace, report: R
 
 async def replay_letters(settings: Settings, parsed: argparse.Namespace, report: Report) -> None:
     """Replay the letters topic by topic, and report the counts of each."""
-    selection = Selection(parsed.reason, parsed.limit, parsed.again)
+    selection = LetterFilter(parsed.reason, parsed.limit, parsed.again)
     async with (
         open_reader(settings.kafka) as consumer,
         Producer(settings.kafka, {}, idempotence=settings.kafka_idempotence) as producer,

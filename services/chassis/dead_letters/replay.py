@@ -101,7 +101,7 @@ def _group_and_partition(letter: DeadLetter) -> tuple[str, TopicPartition]:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class LetterFilter:
     """Letters of these reasons (none given: of all), at most `most` of a topic; `again`: also replayed ones."""
 
     reasons: Collection[str] = ()
@@ -131,7 +131,7 @@ class ReplayFailed(Exception):
 
 
 async def replay_topic(
-    consumer: AIOKafkaConsumer, producer: Producer, topic: str, selection: Selection, *, dry_run: bool
+    consumer: AIOKafkaConsumer, producer: Producer, topic: str, selection: LetterFilter, *, dry_run: bool
 ) -> ReplayResult:
     """Replay the selected letters of `topic`. After a crash the last batch may be replayed again."""
     offsets, result = ReplayedOffsets(producer.kafka), ReplayResult(topic)

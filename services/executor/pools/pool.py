@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from mobiletest_automation.devices.port import Build, DeviceFailure
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure
 from mobiletest_automation.devices.simulated.app_model import NO_PACE, Pace
 from mobiletest_automation.devices.webdriver.hub_target import AppDelivery, HubTarget, check_address
 from mobiletest_automation.model.failures import Category
@@ -55,7 +55,7 @@ class FileServing(Protocol):
         """An unguessable URL of the file, valid inside the block only."""
 
 
-async def app_location(build: Build, hub: HubTarget, files: FileServing | None, held: ExitStack) -> str | None:
+async def app_location(build: AppUnderTest, hub: HubTarget, files: FileServing | None, held: ExitStack) -> str | None:
     """The path or URL of the app for the hub, valid while `held` is open.
 
     Raises:
@@ -78,7 +78,7 @@ async def app_location(build: Build, hub: HubTarget, files: FileServing | None, 
     return held.enter_context(files.offered(path))
 
 
-async def _external_address(build: Build, hub: HubTarget) -> str | None:
+async def _external_address(build: AppUnderTest, hub: HubTarget) -> str | None:
     """The URL from which the hub fetches the app itself. Raise DeviceFailure for a path, which would be the hub's."""
     address = build.artifact_url
     scheme = urlsplit(address).scheme if address is not None else None
@@ -90,7 +90,7 @@ async def _external_address(build: Build, hub: HubTarget) -> str | None:
     return address
 
 
-def suitable_pools(pools: Sequence[Pool], platform: str, build: Build) -> list[Pool]:
+def suitable_pools(pools: Sequence[Pool], platform: str, build: AppUnderTest) -> list[Pool]:
     """The pools that can run the build: browsers run only web builds, which prefer them.
 
     Raises:

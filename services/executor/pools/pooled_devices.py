@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
-from mobiletest_automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailure, DeviceInfo, OnSession, Seed
 from mobiletest_automation.devices.simulated.device import SimulatedDevice
 from mobiletest_automation.devices.webdriver import sessions
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
@@ -39,7 +39,7 @@ class Hubs(Protocol):
     """Where pools open devices: the module `webdriver.sessions`, or a fake."""
 
     async def open_device(
-        self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
+        self, target: HubTarget, info: DeviceInfo, build: AppUnderTest, *, app: str | None, on_session: OnSession | None
     ) -> Device:
         """A device with a new session.
 
@@ -173,7 +173,9 @@ class PooledDevices:
                 group.create_task(watch(health, self._hubs.is_ready), name=f"hub {health.url}")
             await asyncio.Event().wait()
 
-    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
+    async def acquire(
+        self, platform: str, build: AppUnderTest, seed: Seed, *, on_session: OnSession | None = None
+    ) -> Device:
         """Implement the port. If a hub cannot open a session, the run goes to another pool at once."""
         left = suitable_pools(self._of(platform), platform, build)
         since = asyncio.get_running_loop().time()
@@ -225,7 +227,9 @@ class PooledDevices:
         message = f"no device for {pools[0].platform} became free within {patience:g} s{why}"
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
 
-    async def _open_in_slot(self, slot: DeviceSlot, build: Build, seed: Seed, on_session: OnSession | None) -> Device:
+    async def _open_in_slot(
+        self, slot: DeviceSlot, build: AppUnderTest, seed: Seed, on_session: OnSession | None
+    ) -> Device:
         """The device of the slot, which is freed when the device is released, or at once if opening fails."""
         with ExitStack() as held:
             held.callback(self._free_slot, slot)
@@ -234,7 +238,7 @@ class PooledDevices:
         return device
 
     async def _open(
-        self, slot: DeviceSlot, build: Build, seed: Seed, on_session: OnSession | None, held: ExitStack
+        self, slot: DeviceSlot, build: AppUnderTest, seed: Seed, on_session: OnSession | None, held: ExitStack
     ) -> Device:
         pool, health = slot.pool, self._hub_health(slot.pool)
         browser = pool.hub is not None and pool.hub.opens_browsers

@@ -32,7 +32,7 @@ class ExecutionFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class PageRequest:
+class Page:
     """A page number, counted from 1, and a page size."""
 
     number: int
@@ -94,10 +94,10 @@ class Executions(Protocol):
     async def batch(self, execution_ids: Sequence[str]) -> list[Execution]:
         """Those that exist, in the order of the ids."""
 
-    async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
+    async def page(self, wanted: ExecutionFilter, page: Page) -> tuple[list[Execution], int]:
         """A page of the matching executions, newest first, and how many match."""
 
-    async def runs(self, execution_id: str, page: PageRequest) -> tuple[list[Run], int]:
+    async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
         """A page of an execution's runs in order, without steps, and how many runs it has."""
 
     async def all_runs(self, execution_id: str) -> list[Run]:
@@ -186,7 +186,7 @@ class WaitingRuns(Protocol):
     async def counts(self) -> Mapping[tuple[Platform, int], int]:
         """How many there are by platform and rank; absent: none."""
 
-    async def page(self, page: PageRequest) -> Sequence[Run]:
+    async def page(self, page: Page) -> Sequence[Run]:
         """A page of them: Android first, then in the order of claims."""
 
 

@@ -232,7 +232,7 @@ class Attempts(Protocol):
         """One attempt. Never raises because of a test, an app or a device; releases the device when cancelled."""
 
 
-class Artifacts(Protocol):
+class RunArtifacts(Protocol):
     """Screenshots and other files that attempts keep."""
 
     async def put(self, run_id: str, attempt: int, name: str, content: bytes) -> None:
@@ -251,7 +251,7 @@ class Artifacts(Protocol):
         """
 
 
-class StoredArtifacts(Artifacts, Protocol):
+class StoredArtifacts(RunArtifacts, Protocol):
     """Artifacts in an object store that others can read too."""
 
     def object_key(self, run_id: str, attempt: int, name: str) -> str:

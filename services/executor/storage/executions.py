@@ -23,7 +23,7 @@ from services.executor.model.lifecycle import QuestionNotOpen, answer_question
 from services.executor.model.organisation_limits import StartedRuns
 from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
-from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.ports.executions import ExecutionFilter, Page
 from services.executor.storage.fair_queue import IN_ORDER, queue_name
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.leased_runs import IS_LEASED
@@ -132,7 +132,7 @@ class MongoExecutions:
         by_id = {document["_id"]: document for document in documents}
         return [execution_of(by_id[id_]) for id_ in execution_ids if id_ in by_id]
 
-    async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
+    async def page(self, wanted: ExecutionFilter, page: Page) -> tuple[list[Execution], int]:
         query = _query(wanted)
         total = await self._list_marks.count(query)
         near, skipped = await self._list_marks.locate(query, (page.number - 1) * page.size, total)
@@ -140,7 +140,7 @@ class MongoExecutions:
         documents = await newest.hint(list_index(query)).skip(skipped).limit(page.size).to_list(None)
         return [execution_of(document) for document in documents], total
 
-    async def runs(self, execution_id: str, page: PageRequest) -> tuple[list[Run], int]:
+    async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
         query = {"execution_id": execution_id}
         in_order = self._runs.find(query).sort("position", 1)
         documents = await in_order.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
@@ -227,7 +227,7 @@ class MongoWaitingRuns:
         rows = await self._mongo.aggregate(RUNS, [{"$match": _in(queues)}, by_queue])
         return {queues[document["_id"]]: document["runs"] for document in rows}
 
-    async def page(self, page: PageRequest) -> Sequence[Run]:
+    async def page(self, page: Page) -> Sequence[Run]:
         waiting = self._mongo.collection(RUNS).find(_in(_own_queues())).sort(list(IN_ORDER.items()))
         documents = await waiting.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
         return [run_of(document) for document in documents]

@@ -15,7 +15,7 @@ from services.chassis.errors import NotFound, PermissionDenied
 from services.chassis.events import Event
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, Executions, PageRequest
+from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, Executions, Page
 from services.executor.ports.runs import StoredArtifacts
 from services.executor.usecases.starts import SECRETS_SCOPE
 
@@ -77,11 +77,11 @@ class ExecutionControl:
         """Those that exist, in the order of the ids."""
         return await self._executions.batch(execution_ids)
 
-    async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
+    async def page(self, wanted: ExecutionFilter, page: Page) -> tuple[list[Execution], int]:
         """A page of the matching executions, newest first, and how many match."""
         return await self._executions.page(wanted, page)
 
-    async def runs(self, execution_id: str, page: PageRequest) -> tuple[Execution, list[Run], int]:
+    async def runs(self, execution_id: str, page: Page) -> tuple[Execution, list[Run], int]:
         """The execution, a page of its runs without steps, and how many runs it has."""
         execution = await self._executions.get(execution_id)
         return execution, *await self._executions.runs(execution_id, page)

@@ -9,7 +9,7 @@ from services.chassis.context import current
 from services.executor.model.runs import Run
 from services.executor.model.wait_reasons import Capacity, RunUse, WaitReason, sentence, wait_reason
 from services.executor.model.workers import Fleet, WorkerView
-from services.executor.ports.executions import Executions, PageRequest, WaitingRuns, Workers
+from services.executor.ports.executions import Executions, Page, WaitingRuns, Workers
 from services.executor.ports.organisation_limits import OrganisationLimitsSource
 
 
@@ -57,7 +57,7 @@ class QueueUseCases:
         self._workers = workers
         self._limits = limits
 
-    async def queue(self, page: PageRequest) -> QueuePage:
+    async def queue(self, page: Page) -> QueuePage:
         """A page of the waiting runs, Android first, in the order of claims."""
         counts, runs, unclaimed, use = await asyncio.gather(
             self._waiting.counts(), self._waiting.page(page), self._executions.waiting_runs(), self._run_use()
@@ -87,7 +87,7 @@ class QueueUseCases:
             explained.append(WaitingRun(run, ahead, reason, sentence(reason, platform, capacities[platform], use)))
         return explained
 
-    async def workers(self, page: PageRequest) -> WorkersPage:
+    async def workers(self, page: Page) -> WorkersPage:
         """A page of the workers with devices for the organisation."""
         visible = await self._visible_workers()
         capacities = [Capacity.of(visible, platform) for platform in Platform]

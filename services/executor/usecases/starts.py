@@ -25,11 +25,11 @@ from services.executor.model.executions import BuildConfig, CancelPrevious, Exec
 from services.executor.model.lifecycle import extra_modes
 from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
-from services.executor.ports.executions import Catalog, Executions, PageRequest, PlanTooLarge, Supersessions
+from services.executor.ports.executions import Catalog, Executions, Page, PlanTooLarge, Supersessions
 from services.executor.usecases.organisation_limits import StartLimits
 from services.executor.usecases.variants import find_variants
 
-ALL_RUNS = PageRequest(1, 100_000)
+ALL_RUNS = Page(1, 100_000)
 SWEEP_SECONDS = 5.0
 SWEEP_LIMIT = 100
 NO_RUN_URL = (

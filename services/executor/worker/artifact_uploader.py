@@ -11,7 +11,7 @@ from services.chassis.object_store import ObjectStore
 from services.chassis.retry import backoff_seconds
 from services.executor import telemetry
 from services.executor.artifacts import ArtifactKey, ObjectStoreArtifacts
-from services.executor.worker.spool import Spool, SpooledArtifact
+from services.executor.worker.spool import ArtifactSpool, SpooledArtifact
 
 IDLE_SECONDS = 30.0
 # The longest pause between two tries.
@@ -39,7 +39,7 @@ class ArtifactUploader:
     reached the store again.
     """
 
-    def __init__(self, store: ObjectStore, spool: Spool, runs: SpooledRuns, *, deadline: float) -> None:
+    def __init__(self, store: ObjectStore, spool: ArtifactSpool, runs: SpooledRuns, *, deadline: float) -> None:
         """`deadline` is how many seconds an artifact may stay in the spool."""
         self._store = store
         self._direct = ObjectStoreArtifacts(store)

@@ -8,7 +8,7 @@ from functools import partial
 from pydantic import SecretStr
 
 from mobiletest_automation.attempt_request import AttemptRequest, secret_texts_of
-from mobiletest_automation.devices.port import Build, DeviceFailure, Seed
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, Seed
 from mobiletest_automation.evidence.recorder import JSON_LINES
 from mobiletest_automation.flows.texts import splitting_no_secret
 from mobiletest_automation.llm.budget import BudgetTracker, ModelBudget
@@ -24,7 +24,7 @@ from services.executor import telemetry
 from services.executor.model.lifecycle import may_ask_model, may_use_cache
 from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.baselines import Baselines, TestKey
-from services.executor.ports.runs import Artifacts, Claim, Progress
+from services.executor.ports.runs import Claim, Progress, RunArtifacts
 from services.executor.worker.build_provider import BuildProvider
 from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.host import AttemptHost, AttemptModels, Services
@@ -59,7 +59,7 @@ class AutomatedAttempts:
         processes: AttemptProcesses,
         builds: BuildProvider,
         sessions: SessionTracker,
-        artifacts: Artifacts,
+        artifacts: RunArtifacts,
         baselines: Baselines,
         *,
         variables: VariableReader,
@@ -122,7 +122,9 @@ class AutomatedAttempts:
             with splitting_no_secret(secrets):
                 return await self._run(claim, request, build, progress)
 
-    async def _run(self, claim: Claim, request: AttemptRequest, build: Build, progress: Progress) -> AttemptResult:
+    async def _run(
+        self, claim: Claim, request: AttemptRequest, build: AppUnderTest, progress: Progress
+    ) -> AttemptResult:
         services, model = self._services(claim), self._models
         seed = Seed(request.run_id, request.attempt)
         host = AttemptHost(services, org_id=request.org_id, platform=request.platform, build=build, seed=seed)
@@ -160,7 +162,7 @@ class AutomatedAttempts:
             return None
         return AttemptModels(self._models.client, BudgetTracker(self._models.budget, self._models.quota, org_id))
 
-    def _request(self, claim: Claim, platform: Platform, build: Build) -> AttemptRequest:
+    def _request(self, claim: Claim, platform: Platform, build: AppUnderTest) -> AttemptRequest:
         plan = claim.plan
         return AttemptRequest(
             run_id=claim.run.id,
@@ -201,7 +203,7 @@ class AutomatedAttempts:
 class AttemptEvidence:
     """Stores the screenshots and other evidence of one attempt."""
 
-    def __init__(self, artifacts: Artifacts, claim: Claim, secrets: Sequence[SecretStr] = ()) -> None:
+    def __init__(self, artifacts: RunArtifacts, claim: Claim, secrets: Sequence[SecretStr] = ()) -> None:
         """`secrets` are masked in transcripts of models."""
         self._artifacts = artifacts
         self._claim = claim

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
-from mobiletest_automation.devices.port import Build
+from mobiletest_automation.devices.port import AppUnderTest
 from mobiletest_automation.model.run_config import with_defaults
 from services.chassis.keyed_locks import KeyedLocks
 from services.executor.model.runs import TestFile
@@ -56,7 +56,7 @@ class BuildProvider:
         self._files = files
 
     @contextmanager
-    def open_build(self, claim: Claim) -> Iterator[Build]:
+    def open_build(self, claim: Claim) -> Iterator[AppUnderTest]:
         """The build of a claimed run, whose files stay until the end of the block; with skip_app_install no file.
 
         Its file is read through outages of the catalog, as long as the run has time.
@@ -65,7 +65,7 @@ class BuildProvider:
         plan, target = claim.plan, claim.run.target
         installs = not with_defaults(claim.execution.run_config).execution_mode.skip_app_install
         with self._files.open_files(until) as fetch:
-            yield Build(
+            yield AppUnderTest(
                 org_id=claim.run.org_id,
                 skips_install=not installs,
                 app_name=target.app_name or "app",

@@ -31,7 +31,7 @@ class SpooledArtifact:
         return max(0.0, time() - self.since)
 
 
-class Spool:
+class ArtifactSpool:
     """Survives its process. Several processes may share a folder, because every operation on a file is idempotent.
 
     The folder is created with the first artifact, readable only by this user.

@@ -21,7 +21,7 @@ def option(descriptor: Any, extension: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class FieldRules:
     """The rules of protovalidate for one field; None where there is no rule. Lengths are in characters or items.
 
     `choices` are the allowed values, if the rules list them; `single_line` and `multi_line` are rules of our own.
@@ -39,7 +39,7 @@ class Rules:
     unique: bool = False
     single_line: bool = False
     multi_line: bool = False
-    items: "Rules | None" = None
+    items: "FieldRules | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Field:
     repeated: bool
     contract: options_pb2.FieldContract
     required: bool
-    rules: Rules
+    rules: FieldRules
 
     @property
     def message(self) -> Descriptor | None:
@@ -134,7 +134,7 @@ def mask_field(message: Descriptor) -> str | None:
 
 
 @cache
-def field_rules(field: FieldDescriptor) -> Rules:
+def field_rules(field: FieldDescriptor) -> FieldRules:
     """The rules of a field."""
     return _read_rules(option(field, validate_pb2.field))
 
@@ -179,7 +179,7 @@ _RENAMED = {
 }
 
 
-def _read_rules(written: Any) -> Rules:
+def _read_rules(written: Any) -> FieldRules:
     kind = written.WhichOneof("type")
     known = {field.name: value for field, value in getattr(written, kind).ListFields()} if kind is not None else {}
     bounds: dict[str, Any] = {_RENAMED[name]: value for name, value in known.items() if name in _RENAMED}
@@ -187,4 +187,4 @@ def _read_rules(written: Any) -> Rules:
         bounds["choices"] = tuple(known["in"])
     if "items" in known:
         bounds["items"] = _read_rules(known["items"])
-    return Rules(required=bool(written.required), **bounds)
+    return FieldRules(required=bool(written.required), **bounds)

@@ -37,7 +37,7 @@ async def show_matrix(request: web.Request) -> Values:
     )
     matrix["builds"] = [*map(orjson.loads, matrix["builds"])]
     filters = {name: query.get(name, "") for name in ("search", "class", "order")}
-    selection = Selection(filters["search"], filters["class"], filters["order"])
+    selection = MatrixSelection(filters["search"], filters["class"], filters["order"])
     async for text in in_turns(matrix["tests"]):
         selection.add(text)
     groups = await selection.most_frequent()
@@ -55,7 +55,7 @@ async def show_matrix(request: web.Request) -> Values:
     }
 
 
-class Selection:
+class MatrixSelection:
     """The tests of a matrix that are chosen, and their failures in groups. Tests are JSON until they are shown."""
 
     def __init__(self, search: str, classification: str, order: str) -> None:

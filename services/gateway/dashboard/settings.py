@@ -16,7 +16,7 @@ NEARLY_USED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class LimitUse:
+class LimitRow:
     """A limit as the page shows it; `used` and `share` (from 0) are None for a rate."""
 
     name: str
@@ -68,8 +68,8 @@ async def list_limits(request: web.Request) -> Values:
     }
 
 
-def _limit(answer: Mapping[str, Any]) -> LimitUse:
-    return LimitUse(answer["name"], int(answer["limit"]), None if answer["used"] is None else int(answer["used"]))
+def _limit(answer: Mapping[str, Any]) -> LimitRow:
+    return LimitRow(answer["name"], int(answer["limit"]), None if answer["used"] is None else int(answer["used"]))
 
 
 @with_session

@@ -33,7 +33,7 @@ class DifferenceLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class VersionDifference:
     """The changed lines with the equal ones around them; `is_too_long` texts are not compared."""
 
     lines: tuple[DifferenceLine, ...] = ()
@@ -90,7 +90,7 @@ class DifferenceHandler:
         return render(request, "difference.html", {"difference": difference})
 
 
-def _compare_steps(before: Sequence[Any], after: Sequence[Any] | str) -> Difference:
+def _compare_steps(before: Sequence[Any], after: Sequence[Any] | str) -> VersionDifference:
     """The difference of two texts of steps, of which the second may have been written by a person."""
     return compare_texts(write_steps(before), after if isinstance(after, str) else write_steps(after))
 
@@ -128,12 +128,12 @@ def _text(body: bytes) -> str:
     return text
 
 
-def compare_texts(before: str, after: str) -> Difference:
+def compare_texts(before: str, after: str) -> VersionDifference:
     """What has to be removed and added to make one text the other."""
     old, new = _lines(before), _lines(after)
     if max(len(old), len(new)) > LINES_LIMIT:
-        return Difference(is_too_long=True)
-    return Difference(tuple(_compare(old, new)))
+        return VersionDifference(is_too_long=True)
+    return VersionDifference(tuple(_compare(old, new)))
 
 
 def _lines(text: str) -> Sequence[str]:

@@ -7,7 +7,7 @@ from google.protobuf.descriptor import Descriptor
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from services.chassis.proto_values import enum_spellings
-from services.gateway.contract.fields import Field, RequestFields, Rules, request_fields, rest_fields
+from services.gateway.contract.fields import Field, FieldRules, RequestFields, request_fields, rest_fields
 from services.gateway.decoding.scalar_schemas import default_value, json_schema_updates, scalar_schema
 from services.gateway.decoding.well_known_types import well_known_schema
 
@@ -88,11 +88,11 @@ class MessageSchemas:
 
     def _request_field(self, field: Field) -> CoreSchema:
         if field.repeated:
-            return _list_schema(self._request_value(field, field.rules.items or Rules()), field.rules)
+            return _list_schema(self._request_value(field, field.rules.items or FieldRules()), field.rules)
         value = self._request_value(field, field.rules)
         return core_schema.nullable_schema(value) if field.nullable and not _is_value(field) else value
 
-    def _request_value(self, field: Field, rules: Rules) -> CoreSchema:
+    def _request_value(self, field: Field, rules: FieldRules) -> CoreSchema:
         if field.message is None:
             return scalar_schema(field, rules)
         known, nested = well_known_schema(field.message), request_fields(field.message)
@@ -105,7 +105,7 @@ class MessageSchemas:
 
     def _response_field(self, field: Field) -> CoreSchema:
         if field.message is None:
-            value = scalar_schema(field, (field.rules.items or Rules()) if field.repeated else field.rules)
+            value = scalar_schema(field, (field.rules.items or FieldRules()) if field.repeated else field.rules)
         else:
             value = well_known_schema(field.message) or self.response(field.message)
         if field.repeated:
@@ -128,7 +128,7 @@ def _is_value(field: Field) -> bool:
     return field.message is not None and field.message.full_name == _VALUE
 
 
-def _list_schema(items: CoreSchema, rules: Rules) -> CoreSchema:
+def _list_schema(items: CoreSchema, rules: FieldRules) -> CoreSchema:
     least = rules.min_length or (1 if rules.required else None)
     schema = core_schema.list_schema(items, min_length=least, max_length=rules.max_length, strict=True)
     if not rules.unique:

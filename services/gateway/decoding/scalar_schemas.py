@@ -9,7 +9,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from services.chassis.proto_values import enum_spellings
-from services.gateway.contract.fields import Field, Rules
+from services.gateway.contract.fields import Field, FieldRules
 
 _DIGITS = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _UUID_LENGTH = 36
@@ -48,7 +48,7 @@ _CONTROLS = {
 }
 
 
-def scalar_schema(field: Field, rules: Rules, *, text: bool = False) -> CoreSchema:
+def scalar_schema(field: Field, rules: FieldRules, *, text: bool = False) -> CoreSchema:
     """A value of a field that is not a message. It validates to a value that the field accepts.
 
     JSON values must have the right JSON type. The `text` of a path segment, query parameter or header is converted, and
@@ -93,7 +93,7 @@ def json_schema_updates(**updates: Any) -> dict[str, Any]:
     return {"pydantic_js_updates": updates}
 
 
-def _string(field: Field, rules: Rules) -> CoreSchema:
+def _string(field: Field, rules: FieldRules) -> CoreSchema:
     updates: dict[str, Any] = {"examples": [example]} if (example := field.contract.example) else {}
     forbidden = next((_CONTROLS[name] for name in _CONTROLS if getattr(rules, name)), None)
     least = rules.min_length or (1 if rules.required else None)
@@ -121,7 +121,7 @@ def _canonical_uuid(value: Any, validate: core_schema.ValidatorFunctionWrapHandl
     return value.lower() if len(value) == _UUID_LENGTH else str(text)
 
 
-def _integer(rules: Rules, width: str, low: int, high: int, *, text: bool) -> CoreSchema:
+def _integer(rules: FieldRules, width: str, low: int, high: int, *, text: bool) -> CoreSchema:
     bounds = {"ge": rules.minimum, "gt": rules.above, "le": rules.maximum, "lt": rules.below}
     if rules.minimum is None and rules.above is None:
         bounds["ge"] = low

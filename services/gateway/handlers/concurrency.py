@@ -1,4 +1,4 @@
-"""How many requests of a kind may be under way in this process, of an organisation and of all: uploads, event streams."""
+"""How many requests of a kind, such as uploads, an organisation and all together may have under way in this process."""
 
 from collections import Counter
 from collections.abc import Iterator

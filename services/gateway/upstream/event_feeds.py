@@ -26,7 +26,7 @@ DELIVERED_AT_ONCE = 500
 Push = Callable[[bytes], bool]
 
 
-class Place:
+class FeedPosition:
     """How far a follower has got in a feed."""
 
     def __init__(self, cursor: int, after: int, push: Push) -> None:
@@ -48,16 +48,16 @@ class EventFeed:
         self._kept: deque[tuple[int, bytes]] = deque()
         self._kept_bytes = 0
         self._dropped = 0
-        self._waiting: dict[Place, asyncio.Future[bool]] = {}
+        self._waiting: dict[FeedPosition, asyncio.Future[bool]] = {}
         self._is_delivering = False
         # The text of all events from a place on, which is the same for most followers.
         self._news: tuple[int, bytes] = (0, b"")
 
-    def place(self, after: int, push: Push) -> Place:
+    def place(self, after: int, push: Push) -> FeedPosition:
         """The place of the first event with a higher number."""
-        return Place(self._dropped + sum(number <= after for number, _ in self._kept), after, push)
+        return FeedPosition(self._dropped + sum(number <= after for number, _ in self._kept), after, push)
 
-    def take(self, place: Place) -> bytes:
+    def take(self, place: FeedPosition) -> bytes:
         """The text of the events from this place on, which moves behind them; nothing when there are none.
 
         Raises:
@@ -73,7 +73,7 @@ class EventFeed:
             place.cursor, place.after = self._dropped + len(self._kept), self._kept[-1][0]
         return text
 
-    async def wait(self, place: Place, seconds: float) -> bool:
+    async def wait(self, place: FeedPosition, seconds: float) -> bool:
         """Until the feed ends or has events that cannot be pushed; events that can be are meanwhile.
 
         False when that takes more than so many seconds.
@@ -107,7 +107,7 @@ class EventFeed:
             self._is_delivering = True
             asyncio.get_running_loop().call_soon(self._deliver, list(self._waiting))
 
-    def _deliver(self, places: list[Place]) -> None:
+    def _deliver(self, places: list[FeedPosition]) -> None:
         """To some of these; other requests have their turns before the rest, and before what has come since."""
         for _ in range(min(DELIVERED_AT_ONCE, len(places))):
             place = places.pop()
@@ -119,10 +119,10 @@ class EventFeed:
         if places:
             asyncio.get_running_loop().call_soon(self._deliver, places)
 
-    def _has_news(self, place: Place) -> bool:
+    def _has_news(self, place: FeedPosition) -> bool:
         return not self._waiting[place].done() and (self.ended or place.cursor < self._dropped + len(self._kept))
 
-    def _push(self, place: Place) -> bool:
+    def _push(self, place: FeedPosition) -> bool:
         before = (place.cursor, place.after)
         try:
             text = self.take(place)

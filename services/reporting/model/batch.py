@@ -75,7 +75,7 @@ def _put_newest(known: dict[K, S], key: K, snapshot: S) -> None:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class RunChange:
+class ChangedRun:
     """A run, its former row and its new one; `outcome` and `group` are set only by the change that ends it."""
 
     run: RunSnapshot
@@ -95,9 +95,9 @@ class RunChange:
         return (self.run.app_id, self.run.subject) if self.run.app_id else None
 
 
-def apply_runs(tables: Tables, runs: Iterable[RunSnapshot]) -> list[RunChange]:
+def apply_runs(tables: Tables, runs: Iterable[RunSnapshot]) -> list[ChangedRun]:
     """Store the runs that are newer than the stored ones. Of a run that has ended only the list item changes."""
-    changes: list[RunChange] = []
+    changes: list[ChangedRun] = []
     for run in runs:
         before = tables.runs.get(run.run_id)
         if before is not None and run.revision <= before.revision:
@@ -108,7 +108,7 @@ def apply_runs(tables: Tables, runs: Iterable[RunSnapshot]) -> list[RunChange]:
                 _put(tables, run, before)
             continue
         row = _put(tables, run, before)
-        changes.append(RunChange(run, before, row, run.outcome, failure_group(run)))
+        changes.append(ChangedRun(run, before, row, run.outcome, failure_group(run)))
     return changes
 
 

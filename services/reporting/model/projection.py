@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from services.reporting.model import counters
 from services.reporting.model.attempts import Attempt, BuildRef, retained_attempts
-from services.reporting.model.batch import Batch, RunChange, Snapshot, apply_runs
+from services.reporting.model.batch import Batch, ChangedRun, Snapshot, apply_runs
 from services.reporting.model.cells import merge_groups, with_active, with_finished, with_group, without_active
 from services.reporting.model.flaky import FlakyRules, judge
 from services.reporting.model.list_positions import day_of
@@ -26,14 +26,14 @@ NO_BUILD = BuildRef(EPOCH, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ProjectionRules:
     """The constants of the definitions in docs/flaky.md."""
 
     flaky: FlakyRules = field(default_factory=FlakyRules)
     storm: StormRules = field(default_factory=StormRules)
 
 
-DEFAULT_RULES = Rules()
+DEFAULT_RULES = ProjectionRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class RowKeys:
     histories: Collection[HistoryKey] = ()
 
 
-def fold(tables: Tables, batch: Batch, rules: Rules = DEFAULT_RULES) -> None:
+def fold(tables: Tables, batch: Batch, rules: ProjectionRules = DEFAULT_RULES) -> None:
     """The whole fold, on tables that hold everything."""
     changes = apply_runs(tables, batch.runs.values())
     storms = settle_storms(tables, batch.executions.values(), changes, rules.storm)
@@ -71,7 +71,7 @@ def batch_rows(batch: Batch) -> RowKeys:
     )
 
 
-def required_rows(changes: Sequence[RunChange], storms: SettledStorms) -> RowKeys:
+def required_rows(changes: Sequence[ChangedRun], storms: SettledStorms) -> RowKeys:
     """The rows that `contribute` reads."""
     cells: set[CellKey] = set()
     groups: set[GroupKey] = set()
@@ -86,7 +86,7 @@ def required_rows(changes: Sequence[RunChange], storms: SettledStorms) -> RowKey
     return RowKeys(cells=cells, groups=groups, histories=histories)
 
 
-def contribute(tables: Tables, changes: Sequence[RunChange], storms: SettledStorms, rules: Rules) -> None:
+def contribute(tables: Tables, changes: Sequence[ChangedRun], storms: SettledStorms, rules: ProjectionRules) -> None:
     """Fold what is new into counters, cells, failure groups and histories."""
     for change in changes:
         _count(tables, change)
@@ -96,7 +96,7 @@ def contribute(tables: Tables, changes: Sequence[RunChange], storms: SettledStor
     _extend_histories(tables, changes, storms, rules)
 
 
-def _count(tables: Tables, change: RunChange) -> None:
+def _count(tables: Tables, change: ChangedRun) -> None:
     run, before = change.run, change.before
     if before is None:
         counters.add(tables.counters, run.org_id, counters.test(run.test_id), {"runs": 1})
@@ -119,7 +119,7 @@ def _count_day(tables: Tables, run: RunSnapshot, app_id: str, outcome: str) -> N
         counters.add(tables.counters, run.org_id, counters.app_all(app_id), {"attributed": 1})
 
 
-def _leave_cell(tables: Tables, change: RunChange) -> None:
+def _leave_cell(tables: Tables, change: ChangedRun) -> None:
     """The run is no longer active in the cell where it was."""
     key = change.before.cell if change.before else None
     cell = tables.cells.get(key) if key else None
@@ -131,7 +131,7 @@ def _leave_cell(tables: Tables, change: RunChange) -> None:
             tables.cells.put(key, left)
 
 
-def _enter_cell(tables: Tables, change: RunChange) -> None:
+def _enter_cell(tables: Tables, change: ChangedRun) -> None:
     key = change.cell
     if key is None:
         return
@@ -148,7 +148,9 @@ def _enter_cell(tables: Tables, change: RunChange) -> None:
     tables.cells.put(key, cell)
 
 
-def _extend_histories(tables: Tables, changes: Sequence[RunChange], storms: SettledStorms, rules: Rules) -> None:
+def _extend_histories(
+    tables: Tables, changes: Sequence[ChangedRun], storms: SettledStorms, rules: ProjectionRules
+) -> None:
     _begin_histories(tables, changes)
     finished: dict[HistoryKey, list[RunSnapshot]] = {key: [] for key in storms}
     for change in changes:
@@ -163,7 +165,7 @@ def _extend_histories(tables: Tables, changes: Sequence[RunChange], storms: Sett
         tables.histories.put(key, extend_history(history, with_storm, storms.get(key, {}), rules.flaky))
 
 
-def _begin_histories(tables: Tables, changes: Sequence[RunChange]) -> None:
+def _begin_histories(tables: Tables, changes: Sequence[ChangedRun]) -> None:
     """Variants have a history from their first run on, so that reports know of them while it goes on."""
     for change in changes:
         run, key = change.run, change.history

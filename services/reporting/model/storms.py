@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from services.reporting.model import counters
-from services.reporting.model.batch import RunChange
+from services.reporting.model.batch import ChangedRun
 from services.reporting.model.snapshots import ExecutionSnapshot, RunSnapshot
 from services.reporting.model.tables import EndedRun, ExecutionRow, HistoryKey, Tables
 from services.reporting.model.variants import test_of
@@ -51,14 +51,14 @@ SettledStorms = dict[HistoryKey, dict[str, bool]]  # history -> execution -> whe
 
 
 def settle_storms(
-    tables: Tables, executions: Iterable[ExecutionSnapshot], changes: Iterable[RunChange], rules: StormRules
+    tables: Tables, executions: Iterable[ExecutionSnapshot], changes: Iterable[ChangedRun], rules: StormRules
 ) -> SettledStorms:
     """Apply the batch to the execution rows; gives the histories whose executions it settles."""
     changed: set[str] = set()
     for snapshot in executions:
         if _set_total(tables, snapshot):
             changed.add(snapshot.execution_id)
-    finished: dict[str, list[RunChange]] = {}
+    finished: dict[str, list[ChangedRun]] = {}
     for change in changes:
         if change.outcome is not None:
             finished.setdefault(change.run.execution_id, []).append(change)
@@ -80,7 +80,7 @@ def _set_total(tables: Tables, snapshot: ExecutionSnapshot) -> bool:
     return True
 
 
-def _finish_runs(tables: Tables, execution_id: str, changes: list[RunChange]) -> None:
+def _finish_runs(tables: Tables, execution_id: str, changes: list[ChangedRun]) -> None:
     row = tables.executions.get(execution_id) or ExecutionRow(changes[0].run.org_id)
     ended, days = dict(row.ended_runs), dict(row.last_days)
     for change in changes:

@@ -19,9 +19,9 @@ from services.reporting.rebuild.ports import ConsumerProgress, FactHistory, Rebu
 from services.reporting.rebuild.state import (
     CATCHING_UP,
     Difference,
+    JobKind,
     JobProgress,
     JobState,
-    Operation,
     Phase,
     ReplaySource,
     after_comparison,
@@ -85,7 +85,7 @@ class RebuildJob:
         self._timings = timings
         self._recheck_seconds = timings.rechecks
 
-    async def run(self, operation: Operation, *, restart: bool = False) -> AsyncGenerator[JobProgress, None]:
+    async def run(self, operation: JobKind, *, restart: bool = False) -> AsyncGenerator[JobProgress, None]:
         """Run the job to its end, yielding the progress of each step.
 
         Raises:
@@ -129,7 +129,7 @@ class RebuildJob:
             except Exception as error:
                 log.warning("turn_not_renewed", error=repr(error))
 
-    async def _begin_or_resume(self, state: JobState | None, operation: Operation, *, restart: bool) -> JobState:
+    async def _begin_or_resume(self, state: JobState | None, operation: JobKind, *, restart: bool) -> JobState:
         if state is not None and state.operation is operation and not restart:
             log.info("operation_goes_on", operation=operation.value, phase=state.phase.value, place=state.stage)
             return state
@@ -216,7 +216,7 @@ class RebuildJob:
         if after.phase is not Phase.COMPARING:
             inconsistencies = tuple(await self._store.inconsistencies(state))
             after = replace(after, differences=after.differences + len(inconsistencies))
-            if inconsistencies and after.operation is Operation.REBUILD:
+            if inconsistencies and after.operation is JobKind.REBUILD:
                 await self._reject(after, inconsistencies)
             differences += inconsistencies
         reported = differences[: max(0, REPORTED_DIFFERENCES - state.differences)]

@@ -12,7 +12,7 @@ from services.chassis import logs, metrics
 from services.chassis.proto_values import to_enum_number
 from services.chassis.retry import run_every
 from services.reporting.rebuild.job import RebuildJob
-from services.reporting.rebuild.state import Difference, JobProgress, JobState, Operation
+from services.reporting.rebuild.state import Difference, JobKind, JobProgress, JobState
 
 METRICS_INTERVAL_SECONDS = 15.0
 _LABELS = ["operation", "phase"]
@@ -32,14 +32,14 @@ class OperationsServicer(operations_pb2_grpc.OperationsServicer):
         self._new_job = new_job
 
     async def Verify(self, request: operations_pb2.VerifyRequest, context: Any) -> Messages:
-        async for message in self._run(Operation.VERIFY, restart=request.restart):
+        async for message in self._run(JobKind.VERIFY, restart=request.restart):
             yield message
 
     async def Rebuild(self, request: operations_pb2.RebuildRequest, context: Any) -> Messages:
-        async for message in self._run(Operation.REBUILD, restart=request.restart):
+        async for message in self._run(JobKind.REBUILD, restart=request.restart):
             yield message
 
-    async def _run(self, operation: Operation, *, restart: bool) -> Messages:
+    async def _run(self, operation: JobKind, *, restart: bool) -> Messages:
         async with aclosing(self._new_job().run(operation, restart=restart)) as steps:
             async for progress in steps:
                 yield progress_message(progress)

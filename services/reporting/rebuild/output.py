@@ -6,12 +6,12 @@ from typing import Protocol, TextIO
 
 import orjson
 
-from services.reporting.rebuild.state import Difference, JobProgress, JobState, Operation, Phase
+from services.reporting.rebuild.state import Difference, JobKind, JobProgress, JobState, Phase
 
 SECONDS_BETWEEN_LINES = 5.0
 
 
-class Output(Protocol):
+class ProgressOutput(Protocol):
     """Where the progress of a job is written."""
 
     def progress(self, progress: JobProgress) -> None: ...
@@ -151,6 +151,6 @@ def describe_difference(difference: Difference) -> str:
 def result_summary(state: JobState) -> str:
     """`rebuilt: generation 3 serves, 2 differences repaired`."""
     unreadable = f", {state.unreadable} facts that cannot be folded" if state.unreadable else ""
-    if state.operation is Operation.VERIFY:
+    if state.operation is JobKind.VERIFY:
         return f"{state.differences} differences{unreadable}"
     return f"rebuilt: generation {state.generation} serves, {state.differences} differences repaired{unreadable}"

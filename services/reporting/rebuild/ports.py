@@ -7,7 +7,7 @@ from typing import Protocol
 
 from services.chassis.consumer_lag import Ends
 from services.reporting.model.batch import Batch
-from services.reporting.rebuild.state import Difference, JobState, Operation, ReplaySource
+from services.reporting.rebuild.state import Difference, JobKind, JobState, ReplaySource
 
 
 class TakenOver(Exception):
@@ -60,7 +60,7 @@ class RebuildStore(Protocol):
     async def take_over(self) -> JobState | None:
         """Own the job from now on; its state, None when there is none to resume."""
 
-    async def begin(self, operation: Operation) -> JobState:
+    async def begin(self, operation: JobKind) -> JobState:
         """Start a job on a new generation, into which every event is folded from now on.
 
         An unfinished job is abandoned.

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 
-class Operation(StrEnum):
+class JobKind(StrEnum):
     """The two kinds of job."""
 
     VERIFY = "verify"
@@ -48,7 +48,7 @@ class JobState:
     differences, `unreadable` the facts that cannot be folded.
     """
 
-    operation: Operation
+    operation: JobKind
     generation: int
     began_at: datetime
     phase: Phase = Phase.REPLAYING
@@ -114,7 +114,7 @@ def after_comparison(state: JobState, documents: int, differences: int, *, token
     remaining = collections[collections.index(state.stage) + 1 :]
     if remaining:
         return replace(state, stage=remaining[0])
-    return finished(state) if state.operation is Operation.VERIFY else replace(state, phase=Phase.SWAPPING, stage="")
+    return finished(state) if state.operation is JobKind.VERIFY else replace(state, phase=Phase.SWAPPING, stage="")
 
 
 def finished(state: JobState) -> JobState:

@@ -9,12 +9,12 @@ from pymongo import ReturnDocument
 from services.chassis.mongo import Document, Mongo, Session
 from services.reporting.model.batch import Batch
 from services.reporting.model.list_positions import expire_runs
-from services.reporting.model.projection import RowKeys, Rules
+from services.reporting.model.projection import ProjectionRules, RowKeys
 from services.reporting.model.tables import Tables
 from services.reporting.ports import ProjectionTransaction
 from services.reporting.rebuild.comparison import COLLECTIONS, compare_page, find_differences, find_inconsistencies
 from services.reporting.rebuild.ports import ComparisonPage, TakenOver
-from services.reporting.rebuild.state import Difference, JobState, Operation, Phase
+from services.reporting.rebuild.state import Difference, JobKind, JobState, Phase
 from services.reporting.storage.documents import RUNS
 from services.reporting.storage.generations import (
     Generations,
@@ -36,7 +36,7 @@ CURRENT = "current"
 class MongoRebuildStore:
     """See ports.RebuildStore. `take_over` draws a fencing number, and each write fails when a newer one was drawn."""
 
-    def __init__(self, mongo: Mongo, rules: Rules) -> None:
+    def __init__(self, mongo: Mongo, rules: ProjectionRules) -> None:
         self._mongo = mongo
         self._rules = rules
         self._fence = 0
@@ -49,7 +49,7 @@ class MongoRebuildStore:
         state = _decode(document)
         return None if state is None or state.phase is Phase.DONE else state
 
-    async def begin(self, operation: Operation) -> JobState:
+    async def begin(self, operation: JobKind) -> JobState:
         known = await read_generations(self._mongo)
         document = await self._mongo.collection(OPERATIONS).find_one({"_id": CURRENT})
         # Numbers are never reused: a fold that began earlier may still write to a generation that was dropped.
@@ -197,5 +197,5 @@ def _decode(document: Document) -> JobState | None:
     """None before a job has begun."""
     if "phase" not in document:
         return None
-    operation, phase = Operation(document["operation"]), Phase(document["phase"])
+    operation, phase = JobKind(document["operation"]), Phase(document["phase"])
     return decode_fields(JobState, document, operation=operation, phase=phase)

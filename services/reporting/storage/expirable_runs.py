@@ -5,7 +5,7 @@ from typing import Any
 
 from services.chassis.mongo import Mongo, Session
 from services.reporting.model.list_positions import is_day, minutes_counter
-from services.reporting.ports import ListedTest, Page
+from services.reporting.ports import ListedTest, RowPage
 from services.reporting.storage.documents import COUNTERS, END_OF_TIME, RUNS, counter_id
 from services.reporting.storage.generations import ServingGeneration, collection_name, read_generations
 from services.reporting.storage.subdocuments import Document
@@ -33,7 +33,7 @@ class MongoExpirableRuns:
         )
         return ListedTest(**documents[0]) if documents else None
 
-    async def runs(self, test: ListedTest, page: Page) -> Sequence[str]:
+    async def runs(self, test: ListedTest, page: RowPage) -> Sequence[str]:
         """Answered from the index alone."""
         query = {"org_id": test.org_id, "test_id": test.test_id, "listed_at": {"$lt": page.before or END_OF_TIME}}
         newest = [("listed_at", -1), ("_id", -1)]

@@ -22,7 +22,7 @@ from services.reporting.model.snapshots import (
 )
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import MARK, KnownVariants, Subject, Values, is_variant, test_of
-from services.reporting.ports import Counts, Page, TestFilter
+from services.reporting.ports import Counts, RowPage, TestFilter
 from services.reporting.storage import documents as d
 from services.reporting.storage.decoded_documents import (
     DecodedDocuments,
@@ -64,7 +64,7 @@ class MongoReadModels:
         documents = await self._find(d.COUNTERS, {"_id": {"$in": list(ids)}}, projection) if ids else ()
         return {ids[document.pop("_id")]: document for document in documents}
 
-    async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
+    async def builds(self, app_id: str, page: RowPage) -> Sequence[BuildSnapshot]:
         query = {"app_id": app_id, "deleted": False}
         documents = await self._page(d.BUILDS.collection, query, page, newest="uploaded_at")
         return [d.decode_build_copy(build)[1] for build in documents]
@@ -145,13 +145,13 @@ class MongoReadModels:
         pairs = await self._find_decoded(d.HISTORIES.collection, query, fields, _decode_observed)
         return {subject: build for subject, build in pairs if build}
 
-    async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
+    async def runs_of_build(self, build_id: str, page: RowPage) -> Sequence[bytes]:
         return await self._page_of_runs({"build_id": build_id}, page)
 
-    async def runs_of_test(self, test_id: str, page: Page) -> Sequence[bytes]:
+    async def runs_of_test(self, test_id: str, page: RowPage) -> Sequence[bytes]:
         return await self._page_of_runs({"test_id": test_id}, page)
 
-    async def _page_of_runs(self, query: Document, page: Page) -> Sequence[bytes]:
+    async def _page_of_runs(self, query: Document, page: RowPage) -> Sequence[bytes]:
         documents = await self._page(d.RUNS.collection, query, page, {"_id": 0, "list_item": 1}, newest="listed_at")
         return [bytes(document["list_item"]) for document in documents]
 
@@ -167,7 +167,7 @@ class MongoReadModels:
         return dict(await pairs)
 
     async def _page(
-        self, collection: str, query: Document, page: Page, projection: Document | None = None, *, newest: str
+        self, collection: str, query: Document, page: RowPage, projection: Document | None = None, *, newest: str
     ) -> list[Document]:
         """Sorted by the field `newest`, which is always compared: indexes of runs contain only runs that have it."""
         query = {**query, newest: {"$lt": page.before or d.END_OF_TIME}}
@@ -247,7 +247,7 @@ class MongoCatalogTests:
             worst[test].add(min(classes, key=class_rank))
         return worst
 
-    async def newest(self, filter: TestFilter, page: Page) -> Sequence[str]:
+    async def newest(self, filter: TestFilter, page: RowPage) -> Sequence[str]:
         tests = await self._serving.org_collection(d.TESTS.collection)
         cursor = tests.find(_condition(filter), {"_id": 1}).sort([("created_at", -1), ("_id", -1)])
         return [document["_id"] for document in await cursor.skip(page.skip).limit(page.limit).to_list(None)]

@@ -68,7 +68,7 @@ def _decode_verdict_rows(group: Document) -> Sequence[BuildVerdict]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScanStart:
     """The build of an app that a search starts from."""
 
     app_id: str
@@ -84,7 +84,7 @@ class Place:
 class Scan:
     """A search from one place on one branch for one outcome."""
 
-    place: Place
+    place: ScanStart
     side: SearchSide
     branch: str
     outcome: Outcome
@@ -118,7 +118,7 @@ class VerdictScans:
         tests_of: defaultdict[tuple[str, str, datetime], list[str]] = defaultdict(list)
         async for (app_id, test_id, build_id), uploaded_at in in_turns(uploads.items()):
             tests_of[app_id, build_id, uploaded_at].append(test_id)
-        groups = {Place(*place): tests for place, tests in tests_of.items()}
+        groups = {ScanStart(*place): tests for place, tests in tests_of.items()}
         few = {place: tests for place, tests in groups.items() if len(tests) < self._fewest_tests}
         parts = [
             (place, tests[start : start + CELLS_AT_ONCE])
@@ -136,7 +136,7 @@ class VerdictScans:
         return nearest, undecided
 
     async def _part(
-        self, cells: OrgCollection, place: Place, tests: Sequence[str], query: VerdictQuery
+        self, cells: OrgCollection, place: ScanStart, tests: Sequence[str], query: VerdictQuery
     ) -> tuple[dict[str, BuildVerdict], set[str]]:
         """By test, the nearest of what each branch and outcome has; and the tests that are not decided."""
         pairs = product(query.branches, query.outcomes)
@@ -208,7 +208,7 @@ def _match(scan: Scan, tests: Iterable[str]) -> Document:
     }
 
 
-def _key(place: Place, test_id: str) -> CellKey:
+def _key(place: ScanStart, test_id: str) -> CellKey:
     return (place.app_id, test_id, place.build_id)
 
 

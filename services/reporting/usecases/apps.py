@@ -36,7 +36,7 @@ from services.reporting.model.snapshots import (
 )
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import KnownVariants, Subject
-from services.reporting.ports import Page
+from services.reporting.ports import RowPage
 from services.reporting.usecases.report_sources import Polls, ReportSources
 from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
 
@@ -74,7 +74,7 @@ class AppReports:
         fields = await self._read.counters(names)
         return await list_in_turns(apps.app_stats(fields, app_id, today) for app_id in app_ids)
 
-    async def workspace(self, app_id: str, trend_days: int, min_revision: int | None = None) -> apps.Workspace:
+    async def workspace(self, app_id: str, trend_days: int, min_revision: int | None = None) -> apps.ReportedWorkspace:
         """Stats, the trend of exactly `trend_days` days, and the health of the newest 50 builds.
 
         Raises:
@@ -84,11 +84,11 @@ class AppReports:
         async with self._turns.take():
             return await self._workspace(app_id, app, trend_days)
 
-    async def _workspace(self, app_id: str, app: AppSnapshot | None, trend_days: int) -> apps.Workspace:
+    async def _workspace(self, app_id: str, app: AppSnapshot | None, trend_days: int) -> apps.ReportedWorkspace:
         today = self._clock.now().date()
         days = counters.last_days(today, trend_days)
         builds, attached = await asyncio.gather(
-            self._read.builds(app_id, Page(0, apps.BUILDS_SHOWN)), self._attached(app_id)
+            self._read.builds(app_id, RowPage(0, apps.BUILDS_SHOWN)), self._attached(app_id)
         )
         ids = [build.build_id for build in builds]
         names = {*apps.stats_counters(app_id, today), *counters.months(app_id, days)}
@@ -100,9 +100,9 @@ class AppReports:
             self._targets(app_id, app, builds, attached),
         )
         health = apps.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=app_targets)
-        return apps.Workspace(apps.app_stats(fields, app_id, today), apps.trend(fields, app_id, days), health)
+        return apps.ReportedWorkspace(apps.app_stats(fields, app_id, today), apps.trend(fields, app_id, days), health)
 
-    async def matrix(self, app_id: str, page: Page, min_revision: int | None = None) -> Matrix:
+    async def matrix(self, app_id: str, page: RowPage, min_revision: int | None = None) -> Matrix:
         """A page of builds, with a row for each test attached or seen on them.
 
         Raises:
@@ -112,7 +112,7 @@ class AppReports:
         async with self._turns.take():
             return await self._matrix(app_id, page)
 
-    async def _matrix(self, app_id: str, page: Page) -> Matrix:
+    async def _matrix(self, app_id: str, page: RowPage) -> Matrix:
         total = counters.app_all(app_id)
         (builds, cells), (attached, (variants, assessments)), fields = await asyncio.gather(
             self._builds_with_cells(app_id, page),
@@ -149,7 +149,7 @@ class AppReports:
             return await self._coverage(app_id, app)
 
     async def _coverage(self, app_id: str, app: AppSnapshot | None) -> Coverage:
-        builds, attached = await asyncio.gather(self._read.builds(app_id, Page(0, 1)), self._attached(app_id))
+        builds, attached = await asyncio.gather(self._read.builds(app_id, RowPage(0, 1)), self._attached(app_id))
         ids = _test_ids(attached.attachments)
         app_targets, variants = await asyncio.gather(
             self._targets(app_id, app, builds, attached), self._read.variants(app_id, ids)
@@ -179,7 +179,7 @@ class AppReports:
             raise NotFound("App not found")
         return app
 
-    async def _builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
+    async def _builds(self, app_id: str, page: RowPage) -> Sequence[BuildSnapshot]:
         """A page of builds, counted from the day in which it begins."""
         if page.skip:
             counter = counters.app_builds(app_id)
@@ -190,7 +190,7 @@ class AppReports:
         return await self._read.builds(app_id, page)
 
     async def _builds_with_cells(
-        self, app_id: str, page: Page
+        self, app_id: str, page: RowPage
     ) -> tuple[Sequence[BuildSnapshot], Mapping[CellKey, Cell]]:
         builds = await self._builds(app_id, page)
         cells = await self._read.cells_of_builds(app_id, [build.build_id for build in builds])

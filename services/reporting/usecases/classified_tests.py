@@ -10,7 +10,7 @@ from services.chassis.turns import in_turns
 from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.matrix import worst_assessment
 from services.reporting.model.snapshots import Quarantine, active_quarantines
-from services.reporting.ports import CatalogTests, Page, TestFilter
+from services.reporting.ports import CatalogTests, RowPage, TestFilter
 from services.reporting.usecases.report_sources import ReportSources
 
 # The class of a test without a history.
@@ -51,7 +51,7 @@ class ClassifiedTests:
         self._tests = sources.tests
         self._clock = sources.clock
 
-    async def list(self, query: ClassifiedQuery, page: Page) -> TestsPage:
+    async def list(self, query: ClassifiedQuery, page: RowPage) -> TestsPage:
         """A page of the matching tests that are not deleted, newest first, ids breaking ties."""
         pattern = search_pattern(query.search) if query.search else None
         if query.search and pattern is None:
@@ -59,7 +59,7 @@ class ClassifiedTests:
         async with self._turns.take():
             return await self._list(query, pattern, page)
 
-    async def _list(self, query: ClassifiedQuery, pattern: str | None, page: Page) -> TestsPage:
+    async def _list(self, query: ClassifiedQuery, pattern: str | None, page: RowPage) -> TestsPage:
         only, without = await self._candidates(query)
         moment = self._clock.now() if query.quarantined else None
         filter = TestFilter(query.platform, query.tag, pattern, quarantined_at=moment, only=only, without=without)

@@ -5,7 +5,7 @@ from services.chassis.errors import Aborted
 from services.reporting.model.batch import Batch, apply_runs
 from services.reporting.model.projection import (
     DEFAULT_RULES,
-    Rules,
+    ProjectionRules,
     batch_rows,
     contribute,
     copy_catalog,
@@ -21,7 +21,7 @@ UNBOUNDED = 1 << 30
 class Projector:
     """Applies batches. Applying a batch again, in whole or in part, changes nothing."""
 
-    def __init__(self, projections: Projections, rules: Rules = DEFAULT_RULES) -> None:
+    def __init__(self, projections: Projections, rules: ProjectionRules = DEFAULT_RULES) -> None:
         self._projections = projections
         self._rules = rules
         self._capacity = UNBOUNDED

@@ -9,7 +9,7 @@ from services.chassis.retry import run_every
 from services.reporting.model.list_positions import RetentionLimits, expire_runs, list_counters
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.tables import Tables
-from services.reporting.ports import ExpirableRuns, ListedTest, Page, Projections, ProjectionTransaction
+from services.reporting.ports import ExpirableRuns, ListedTest, Projections, ProjectionTransaction, RowPage
 
 BATCH = 500
 SWEEP_INTERVAL_SECONDS = 600.0
@@ -59,18 +59,18 @@ class RetentionSweeper:
             log.info("runs_expired", runs=expired)
         return expired
 
-    def _first_pages(self) -> Iterator[Page]:
+    def _first_pages(self) -> Iterator[RowPage]:
         """The first page beyond each limit."""
         if self._limits.age is not None:
-            yield Page(0, self._batch, self._clock.now() - self._limits.age)
+            yield RowPage(0, self._batch, self._clock.now() - self._limits.age)
         if self._limits.per_test is not None:
-            yield Page(self._limits.per_test, self._batch)
+            yield RowPage(self._limits.per_test, self._batch)
 
-    async def _expire_from(self, test: ListedTest, page: Page) -> int:
+    async def _expire_from(self, test: ListedTest, page: RowPage) -> int:
         """Expire everything from this page on; runs that have not ended stay and are skipped."""
         expired = skipped = 0
         while await self._hold_lease():
-            run_ids = await self._runs.runs(test, Page(page.skip + skipped, page.limit, page.before))
+            run_ids = await self._runs.runs(test, RowPage(page.skip + skipped, page.limit, page.before))
             if not run_ids:
                 break
             gone = await self._expire(test, run_ids)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from services.reporting.model import counters
 from services.reporting.model.list_positions import minutes_counter, position_by_day, position_by_minute
-from services.reporting.ports import Page, ReadModels
+from services.reporting.ports import ReadModels, RowPage
 
-Lookup = Callable[[str, Page], Awaitable[Sequence[bytes]]]
+Lookup = Callable[[str, RowPage], Awaitable[Sequence[bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class RunLists:
     def __init__(self, read_models: ReadModels) -> None:
         self._read = read_models
 
-    async def of_build(self, build_id: str, page: Page) -> RunsPage:
+    async def of_build(self, build_id: str, page: RowPage) -> RunsPage:
         """The runs resolved to a build; none for a build that is not known."""
         return await self._page(counters.build(build_id), build_id, page, self._read.runs_of_build)
 
-    async def of_test(self, test_id: str, page: Page) -> RunsPage:
+    async def of_test(self, test_id: str, page: RowPage) -> RunsPage:
         """The runs of a test; none for a test that is not known."""
         return await self._page(counters.test(test_id), test_id, page, self._read.runs_of_test)
 
-    async def _page(self, counter: str, key: str, page: Page, runs: Lookup) -> RunsPage:
+    async def _page(self, counter: str, key: str, page: RowPage, runs: Lookup) -> RunsPage:
         if page.skip:
             fields = (await self._read.counters([counter])).get(counter, {})
             located = await self._locate(counter, fields, page)
@@ -41,7 +41,7 @@ class RunLists:
         items, counted = await asyncio.gather(runs(key, page), self._read.counters([counter], ["listed"]))
         return RunsPage(items, counted.get(counter, {}).get("listed", 0))
 
-    async def _locate(self, counter: str, fields: Mapping[str, int], page: Page) -> Page | None:
+    async def _locate(self, counter: str, fields: Mapping[str, int], page: RowPage) -> RowPage | None:
         """The same page, counted from the minute in which it begins; None when there is no such page."""
         position = position_by_day(fields, page.skip)
         if position is None:

@@ -6,7 +6,7 @@ import pytest
 
 from services.catalog.model.apps import App, raise_revision
 from services.catalog.model.values import Counts
-from services.catalog.ports import Change
+from services.catalog.ports import Transaction
 from services.catalog.storage.store import MongoStore
 from services.chassis.mongo_errors import DuplicateValue
 from tests.fakes.catalog_samples import app, at, build
@@ -19,7 +19,7 @@ class Stop(Exception):
 
 
 async def test_a_change_gives_its_result_and_is_kept(store: MongoStore) -> None:
-    async def work(change: Change) -> str:
+    async def work(change: Transaction) -> str:
         await change.apps.add(app())
         await change.counters.add(Counts(android=1))
         return "done"
@@ -30,7 +30,7 @@ async def test_a_change_gives_its_result_and_is_kept(store: MongoStore) -> None:
 
 
 async def test_a_failed_change_is_rolled_back(store: MongoStore) -> None:
-    async def work(change: Change) -> None:
+    async def work(change: Transaction) -> None:
         await change.apps.add(app())
         await change.counters.add(Counts(android=1))
         raise Stop
@@ -44,7 +44,7 @@ async def test_a_failed_change_is_rolled_back(store: MongoStore) -> None:
 async def test_a_taken_value_undoes_the_change(store: MongoStore) -> None:
     await store.builds.add(build("1.0"))
 
-    async def work(change: Change) -> None:
+    async def work(change: Transaction) -> None:
         await change.apps.add(app())
         await change.builds.add(build("1.0", id="another"))
 
@@ -54,7 +54,7 @@ async def test_a_taken_value_undoes_the_change(store: MongoStore) -> None:
 
 
 async def test_a_change_reads_what_it_has_written(store: MongoStore) -> None:
-    async def work(change: Change) -> App | None:
+    async def work(change: Transaction) -> App | None:
         await change.apps.add(app())
         assert await store.apps.get("app") is None
         return await change.apps.get("app")
@@ -65,7 +65,7 @@ async def test_a_change_reads_what_it_has_written(store: MongoStore) -> None:
 async def test_changes_at_the_same_time_follow_each_other(store: MongoStore) -> None:
     await store.apps.add(app())
 
-    async def work(change: Change) -> None:
+    async def work(change: Transaction) -> None:
         current = await change.apps.get("app")
         assert current is not None
         await change.apps.replace(raise_revision(current, at(1)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mobiletest_automation.attempt_request import AttemptRequest
-from mobiletest_automation.devices.port import NO_BUILD, Build, Seed
+from mobiletest_automation.devices.port import NO_BUILD, AppUnderTest, Seed
 from mobiletest_automation.llm.budget import ModelBudget
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.model.run_config import FallbackTrigger, LlmConfig, RunConfig
@@ -34,7 +34,7 @@ NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
 BUSY = {"repeat": {"times": 900, "commands": [{"assertNotVisible": "Nothing"}, {"assertNotVisible": "Nobody"}]}}
 
 
-def app(elements: int, text: str = "Row", **others: str) -> Build:
+def app(elements: int, text: str = "Row", **others: str) -> AppUnderTest:
     """A build of an app whose screen has so many elements, each with this text and these other fields."""
     fields = ", ".join(f"{name}: '{value}'" for name, value in {"type": "text", "text": "{shown}", **others}.items())
     shown = ", ".join([f"{{{fields}}}"] * elements)
@@ -43,7 +43,7 @@ def app(elements: int, text: str = "Row", **others: str) -> Build:
     async def read(limit: int) -> bytes:
         return model.encode()[:limit]
 
-    return Build(read=read)
+    return AppUnderTest(read=read)
 
 
 CROWDED = app(500)
@@ -80,7 +80,7 @@ class AttemptWorld:
     services: dict[str, Any] = field(default_factory=dict)
     host: AttemptHost | None = None
 
-    async def run(self, *steps: object, build: Build = NO_BUILD, **fields: Any) -> AttemptResult:
+    async def run(self, *steps: object, build: AppUnderTest = NO_BUILD, **fields: Any) -> AttemptResult:
         services = Services(devices=self.devices, evidence=self.evidence, **self.services)
         seed = Seed("run", 1)
         host = self.host = AttemptHost(services, org_id="org", platform="android", build=build, seed=seed)

@@ -14,13 +14,13 @@ from services.chassis.events import Event
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind, StartSubject
 from services.executor.model.runs import Run, RunPlan
-from services.executor.ports.executions import PageRequest
+from services.executor.ports.executions import Page
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog, plan
 
-ALL = PageRequest(1, 500)
+ALL = Page(1, 500)
 FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there.", reason="Not there.", step_index=1))
 BROKEN = AttemptResult(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
 STOPPED = AttemptResult(failure=Failure(Category.CANCELLED_BY_USER, "Cancelled on request."))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mobiletest_automation import telemetry
-from mobiletest_automation.devices.port import Build, DeviceFailure
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure
 from mobiletest_automation.llm.budget import BudgetTracker, ModelBudget
 from mobiletest_automation.llm.chat_client import ModelEndpoint
 from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
@@ -153,7 +153,7 @@ async def test_a_build_that_cannot_be_read_fails_the_attempt_with_its_category(w
     async def read(limit: int) -> bytes:
         raise DeviceFailure(Category.NETWORK_ERROR, "no catalog")
 
-    result = await world.run("back", build=Build(read=read))
+    result = await world.run("back", build=AppUnderTest(read=read))
     assert result.failure is not None
     assert (result.failure.category, result.failure.message) == (Category.NETWORK_ERROR, "no catalog")
 

@@ -12,7 +12,7 @@ from services.chassis.mongo import Mongo
 from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.wait_reasons import WaitReason
 from services.executor.model.workers import PoolReport, WorkerReport, WorkerState
-from services.executor.ports.executions import PageRequest
+from services.executor.ports.executions import Page
 from services.executor.storage.executions import MongoWaitingRuns
 from services.executor.storage.schema import WORKERS
 from services.executor.storage.workers import MongoWorkers
@@ -22,7 +22,7 @@ from tests.contract.executor.executions import claimed, start, started
 from tests.contract.executor.test_fair_queue import next_claim
 from tests.fakes.executor import FakeLimitsSource, plan
 
-ALL = PageRequest(1, 50)
+ALL = Page(1, 50)
 
 
 async def test_waiting_runs_are_in_the_order_of_claims(world: World) -> None:
@@ -39,7 +39,7 @@ async def test_waiting_runs_are_in_the_order_of_claims(world: World) -> None:
     runs = await waiting.page(ALL)
     assert [run.target.test_name for run in runs] == ["Log in", "high", "low", "low"]
     assert [run.target.platform for run in runs[2:]] == [Platform.ANDROID, Platform.IOS]
-    assert [run.id for run in await waiting.page(PageRequest(2, 3))] == [runs[3].id]
+    assert [run.id for run in await waiting.page(Page(2, 3))] == [runs[3].id]
     ranks = {(Platform.ANDROID, 0): 1, (Platform.ANDROID, 1): 1, (Platform.ANDROID, 14): 1, (Platform.IOS, 14): 1}
     assert dict(await waiting.counts()) == ranks
 
@@ -139,7 +139,7 @@ async def have_workers(world: World, *names: str) -> None:
 
 async def test_positions_are_counted_by_platform_over_all_pages(world: World) -> None:
     await started(world, *(plan(platform=platform) for platform in (Platform.IOS, Platform.ANDROID) for _ in range(3)))
-    pages = [await queue_of(world).queue(PageRequest(number, 2)) for number in (1, 2, 3, 4)]
+    pages = [await queue_of(world).queue(Page(number, 2)) for number in (1, 2, 3, 4)]
     shown = [[(item.run.target.platform, item.ahead) for item in page.items] for page in pages]
     ios, android = Platform.IOS, Platform.ANDROID
     assert shown == [[(android, 0), (android, 1)], [(android, 2), (ios, 0)], [(ios, 1), (ios, 2)], []]
@@ -169,6 +169,6 @@ async def test_runs_that_a_workflow_holds_back_are_counted(world: World) -> None
 
 async def test_workers_come_in_pages(world: World) -> None:
     await have_workers(world, "c", "a", "b")
-    page = await queue_of(world).workers(PageRequest(2, 2))
+    page = await queue_of(world).workers(Page(2, 2))
     assert ([view.worker.report.name for view in page.items], page.total) == (["c"], 3)
     assert (page.devices, page.free_devices) == (3, 3)

@@ -7,7 +7,7 @@ from typing import Any
 from services.chassis.mongo import Mongo
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.list_positions import expire_runs
-from services.reporting.model.projection import DEFAULT_RULES, RowKeys, Rules
+from services.reporting.model.projection import DEFAULT_RULES, ProjectionRules, RowKeys
 from services.reporting.model.reports.gate import Gate
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Projections, ProjectionTransaction
@@ -43,7 +43,7 @@ class MongoStore:
         self.verdicts = MongoVerdicts(mongo)
         self.scanned_verdicts = MongoVerdicts(mongo, fewest_scanned=1)
 
-    async def fold(self, told: Sequence[Snapshot], rules: Rules = DEFAULT_RULES, *, size: int = 500) -> None:
+    async def fold(self, told: Sequence[Snapshot], rules: ProjectionRules = DEFAULT_RULES, *, size: int = 500) -> None:
         """Apply the snapshots in batches of this size."""
         projector = Projector(self.projections, rules)
         for start in range(0, len(told), size):

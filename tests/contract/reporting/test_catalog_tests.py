@@ -6,12 +6,12 @@ import pytest
 
 from services.chassis.text_search import search_pattern
 from services.reporting.model.snapshots import Quarantine, TestSnapshot
-from services.reporting.ports import Page, TestFilter
+from services.reporting.ports import RowPage, TestFilter
 from tests.contract.reporting.store import MongoStore
 from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_story import ORG
 
-ALL = Page(0, 100)
+ALL = RowPage(0, 100)
 LATER = START + timedelta(days=1)
 QUARANTINE = Quarantine("Waits for the fix", LATER, "CI", START)
 
@@ -31,7 +31,7 @@ async def test_newest_tests_come_first(store: MongoStore) -> None:
             snapshot("e", created_at=LATER, deleted=True),
         ]
     )
-    pages = {ALL: ["b", "c", "a", "d"], Page(1, 2): ["c", "a"], Page(4, 2): []}
+    pages = {ALL: ["b", "c", "a", "d"], RowPage(1, 2): ["c", "a"], RowPage(4, 2): []}
     assert {page: await store.tests.newest(TestFilter(), page) for page in pages} == pages
     assert await store.tests.count(TestFilter()) == 4
 

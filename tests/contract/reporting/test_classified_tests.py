@@ -8,7 +8,7 @@ from hypothesis import given
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.flaky import Classification
 from services.reporting.model.snapshots import Quarantine
-from services.reporting.ports import Page
+from services.reporting.ports import RowPage
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.classified_tests import ClassifiedQuery, ClassifiedTests
 from services.reporting.usecases.report_sources import ReportSources
@@ -20,7 +20,7 @@ from tests.fakes.reporting_strategies import APPS, snapshot_lists
 
 FLAKY, BROKEN, STABLE = Classification.FLAKY, Classification.BROKEN, Classification.STABLE
 UNTRIED = Classification.INSUFFICIENT_DATA
-FIRST = Page(0, 10)
+FIRST = RowPage(0, 10)
 OTHER = "app-2"
 LIVES = {
     STABLE: ("passed",) * 6,
@@ -59,7 +59,7 @@ def story(story: StoredStory) -> StoredStory:
     return story
 
 
-async def found(story: StoredStory, query: ClassifiedQuery, page: Page = FIRST) -> list[str]:
+async def found(story: StoredStory, query: ClassifiedQuery, page: RowPage = FIRST) -> list[str]:
     """The tests of a page."""
     return list((await story.classified.list(query, page)).test_ids)
 
@@ -123,9 +123,9 @@ async def test_filters_apply_before_paging(story: StoredStory) -> None:
     query = ClassifiedQuery(UNTRIED, platform="iOS", search="new")
     assert await found(story, query) == ["new-6", "new-5", "new-3", "new-2", "new-0"]
     assert await found(story, ClassifiedQuery(UNTRIED, platform="iOS", tag="smoke")) == ["new-5", "new-3"]
-    second = await story.classified.list(query, Page(2, 2))
+    second = await story.classified.list(query, RowPage(2, 2))
     assert (list(second.test_ids), second.total) == (["new-3", "new-2"], 5)
-    assert await found(story, query, Page(10, 2)) == []
+    assert await found(story, query, RowPage(10, 2)) == []
 
 
 async def test_a_class_can_be_narrowed_to_tests_in_quarantine(story: StoredStory) -> None:
@@ -149,10 +149,10 @@ async def test_lists_of_an_app_agree_with_its_matrix(store: MongoStore, told: li
     classified, apps = ClassifiedTests(sources), AppReports(sources)
     for app in (f"app-{number}" for number in range(APPS)):
         attached = {item.test_id for item in await read.attachments(app)} & known
-        matrix = await apps.matrix(app, Page(0, 50), min_revision=0)
+        matrix = await apps.matrix(app, RowPage(0, 50), min_revision=0)
         rows = {(row.test_id, row.classification) for row in matrix.rows if row.test_id in attached}
-        listed = {each: await classified.list(ClassifiedQuery(each, app), Page(0, 50)) for each in Classification}
+        listed = {each: await classified.list(ClassifiedQuery(each, app), RowPage(0, 50)) for each in Classification}
         assert {(test, each) for each, report in listed.items() for test in report.test_ids} == rows
         for each in set(Classification) - {UNTRIED}:
-            everywhere = await classified.list(ClassifiedQuery(each), Page(0, 50))
+            everywhere = await classified.list(ClassifiedQuery(each), RowPage(0, 50))
             assert set(listed[each].test_ids) <= set(everywhere.test_ids)

@@ -9,7 +9,7 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.reporting.messages import matrix_message
 from services.reporting.model.reports.matrix import Matrix, MatrixRow
 from services.reporting.model.snapshots import Failure
-from services.reporting.ports import Page
+from services.reporting.ports import RowPage
 from tests.contract.reporting.store import StoredStory
 from tests.fakes.reporting_story import APP, NOW
 
@@ -20,7 +20,7 @@ def story(story: StoredStory) -> StoredStory:
     return story
 
 
-async def matrix_of(story: StoredStory, page: Page = Page(0, 10)) -> Matrix:  # noqa: B008 (a value)
+async def matrix_of(story: StoredStory, page: RowPage = RowPage(0, 10)) -> Matrix:  # noqa: B008 (a value)
     return await story.apps.matrix(APP, page)
 
 
@@ -31,7 +31,7 @@ async def row_of(story: StoredStory, test: str = "t") -> MatrixRow:
 async def test_pages_list_builds_newest_first_and_those_of_one_moment_by_id(story: StoredStory) -> None:
     for number in range(5):
         story.build(f"1.{number}", at=NOW - timedelta(days=number // 2))
-    pages = [await matrix_of(story, Page(skip, 2)) for skip in (0, 2, 4)]
+    pages = [await matrix_of(story, RowPage(skip, 2)) for skip in (0, 2, 4)]
     assert [[build.version for build in page.builds] for page in pages] == [["1.1", "1.0"], ["1.3", "1.2"], ["1.4"]]
     assert {page.total_builds for page in pages} == {5}
 
@@ -43,7 +43,7 @@ async def test_rows_are_attached_tests_and_tests_with_a_run_on_the_page(story: S
     story.run("seen", second)
     story.test("seen", "Alpha")
     story.run("elsewhere", first)
-    matrix = await matrix_of(story, Page(0, 1))
+    matrix = await matrix_of(story, RowPage(0, 1))
     assert [(row.test_id, row.test_name) for row in matrix.rows] == [("seen", "Alpha"), ("attached", "beta")]
 
 

@@ -32,7 +32,7 @@ from services.chassis.migrations import migrate
 from services.chassis.mongo import Driver, Mongo
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.flaky import FlakyRules
-from services.reporting.model.projection import Rules
+from services.reporting.model.projection import ProjectionRules
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.ports import Projections, ProjectionTransaction
 from services.reporting.storage.schema import MIGRATIONS
@@ -44,7 +44,7 @@ from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_stored_bytes import Contents, contents, differences
 from tests.fakes.reporting_strategies import BUILDS, build_number, snapshot_lists
 
-RULES = Rules(flaky=FlakyRules(window=3))
+RULES = ProjectionRules(flaky=FlakyRules(window=3))
 EXAMPLES = settings(
     max_examples=examples(50),
     stateful_step_count=25,

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from services.reporting.model.snapshots import Quarantine
-from services.reporting.ports import Page
+from services.reporting.ports import RowPage
 from tests.contract.reporting.store import StoredStory
 from tests.fakes.reporting_story import APP, NOW
 
-FIRST = Page(0, 10)
+FIRST = RowPage(0, 10)
 UNTIL = NOW + timedelta(days=1)
 QUARANTINE = Quarantine("Waits for SHOP-1", UNTIL, "CI of the shop", NOW - timedelta(hours=2))
 

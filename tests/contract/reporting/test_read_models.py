@@ -6,17 +6,17 @@ from hypothesis import settings
 
 from services.chassis.context import Caller, bind
 from services.reporting.model.flaky import Classification, FlakyRules
-from services.reporting.model.projection import Rules
+from services.reporting.model.projection import ProjectionRules
 from services.reporting.model.reports.breakage import ANY, SearchSide, VerdictQuery
 from services.reporting.model.snapshots import BuildSnapshot
-from services.reporting.ports import Page, TestFilter
+from services.reporting.ports import RowPage, TestFilter
 from services.reporting.storage.projections import DOCUMENTS_AT_ONCE
 from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.examples import examples
 from tests.fakes.reporting_attempts import NO_DEADLINE, START
 from tests.fakes.reporting_story import APP, NOW, ORG
 
-RULES = Rules(flaky=FlakyRules(window=3))
+RULES = ProjectionRules(flaky=FlakyRules(window=3))
 EXAMPLES = settings(NO_DEADLINE, max_examples=examples(40))
 
 
@@ -48,7 +48,7 @@ async def test_another_organisation_finds_nothing(store: MongoStore) -> None:
 async def lookups(store: MongoStore, build_id: str) -> list[Any]:
     """What every lookup gives about the only build, app and test."""
     read, tests, verdicts = store.read_models, store.tests, store.verdicts
-    page, builds, cells = Page(0, 9), [build_id], [(APP, "pay", build_id)]
+    page, builds, cells = RowPage(0, 9), [build_id], [(APP, "pay", build_id)]
     build = BuildSnapshot("later", ORG, 1, False, APP, "9", NOW)
     return [
         await read.apps_by_id([APP]),

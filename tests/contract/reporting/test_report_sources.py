@@ -9,7 +9,7 @@ import pytest
 from services.chassis.errors import ResourceExhausted
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.flaky import Classification
-from services.reporting.ports import Page
+from services.reporting.ports import RowPage
 from services.reporting.usecases.classified_tests import ClassifiedQuery
 from services.reporting.usecases.gate import GateRequest
 from services.reporting.usecases.report_sources import ReportTurns
@@ -24,7 +24,7 @@ Report = Callable[[StoredCiStory, BuildRef, int | None], Awaitable[Any]]
 
 REPORTS: dict[str, Report] = {
     "workspace": lambda story, _, revision: story.apps.workspace(APP, 14, revision),
-    "matrix": lambda story, _, revision: story.apps.matrix(APP, Page(0, 10), revision),
+    "matrix": lambda story, _, revision: story.apps.matrix(APP, RowPage(0, 10), revision),
     "coverage": lambda story, _, revision: story.apps.coverage(APP, revision),
     "comparison": lambda story, build, revision: story.comparisons.compare(build.id, build.id, revision),
     "gate": lambda story, _, ended: story.gates.of(GateRequest("ci-0001", "main", ended, 1)),
@@ -57,8 +57,8 @@ async def test_a_list_by_classification_takes_a_turn(story: StoredCiStory, turns
     query = ClassifiedQuery(Classification.STABLE)
     async with turns.take():
         with pytest.raises(ResourceExhausted):
-            await story.classified.list(query, Page(0, 10))
-    assert (await story.classified.list(query, Page(0, 10))).total == 0
+            await story.classified.list(query, RowPage(0, 10))
+    assert (await story.classified.list(query, RowPage(0, 10))).total == 0
 
 
 @pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)

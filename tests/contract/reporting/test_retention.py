@@ -16,7 +16,7 @@ from services.reporting.model.list_positions import RetentionLimits, expire_runs
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Table, Tables
-from services.reporting.ports import ListedTest, Page, Projections, ProjectionTransaction
+from services.reporting.ports import ListedTest, Projections, ProjectionTransaction, RowPage
 from services.reporting.usecases.retention import RetentionSweeper
 from tests.contract.reporting.store import MongoStore, StoredStory, expire
 from tests.contract.reporting.tables import contents
@@ -151,7 +151,7 @@ async def test_lists_of_all_organisations_are_visited_in_order(story: StoredStor
     lists = [("b", "a"), ("b", "t"), (ORG, "t"), (ORG, "u")]
     assert tests == [*(ListedTest(org, test) for org, test in lists), None]
     own = ListedTest(ORG, "t")
-    pages = [Page(0, 9), Page(1, 9), Page(0, 1), Page(0, 9, NOW - 2 * DAY - timedelta(minutes=1))]
+    pages = [RowPage(0, 9), RowPage(1, 9), RowPage(0, 1), RowPage(0, 9, NOW - 2 * DAY - timedelta(minutes=1))]
     first, second = f"{ORG}-t-2", f"{ORG}-t-3"
     assert [await expirable.runs(own, page) for page in pages] == [[first, second], [second], [first], [second]]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from services.chassis.errors import InvalidArgument
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.tables import Tables
-from services.reporting.ports import Page
+from services.reporting.ports import RowPage
 from services.reporting.storage.documents import RUNS
 from services.reporting.storage.read_models import MongoReadModels
 from services.reporting.usecases.apps import AppReports
@@ -30,9 +30,9 @@ async def test_runs_of_a_build_come_newest_first_in_every_state(story: StoredSto
         for hour, ending in enumerate(("queued", "running", "passed", "failed", "infra", "cancelled"))
     ]
     story.run("t", other)
-    page = await story.runs.of_build(build.id, Page(0, 4))
+    page = await story.runs.of_build(build.id, RowPage(0, 4))
     assert (page.items, page.total) == (items[:4], 6)
-    assert (await story.runs.of_build(build.id, Page(4, 4))).items == items[4:]
+    assert (await story.runs.of_build(build.id, RowPage(4, 4))).items == items[4:]
 
 
 async def test_runs_of_a_test_are_those_of_all_apps_and_builds(story: StoredStory) -> None:
@@ -41,7 +41,7 @@ async def test_runs_of_a_test_are_those_of_all_apps_and_builds(story: StoredStor
     story.run("t", build, app="another")
     story.run("t", None, "infra", app=None)
     story.run("other", build)
-    page = await story.runs.of_test("t", Page(0, 10))
+    page = await story.runs.of_test("t", RowPage(0, 10))
     assert (page.total, len(page.items)) == (3, 3)
 
 
@@ -49,7 +49,7 @@ async def test_a_run_is_listed_as_its_newest_event_describes_it(story: StoredSto
     build = story.build("1.0")
     story.run("t", build, "queued", run_id="r")
     last = story.run("t", build, "passed", run_id="r")
-    page = await story.runs.of_build(build.id, Page(0, 10))
+    page = await story.runs.of_build(build.id, RowPage(0, 10))
     assert (page.items, page.total) == ([last.list_item], 1)
 
 
@@ -60,8 +60,8 @@ async def test_a_page_of_runs_beyond_the_memory_limit_is_refused(story: StoredSt
     await story.fold()
     await story.store.mongo.collection(RUNS.collection).update_many({}, {"$set": {"list_item": bytes(4 * 1024**2)}})
     with pytest.raises(InvalidArgument, match="ask for less at once"):
-        await story.runs.of_build(build.id, Page(0, len(runs)))
-    assert len((await story.runs.of_build(build.id, Page(0, 3))).items) == 3
+        await story.runs.of_build(build.id, RowPage(0, len(runs)))
+    assert len((await story.runs.of_build(build.id, RowPage(0, 3))).items) == 3
 
 
 async def test_lists_and_totals_exclude_expired_runs(story: StoredStory) -> None:
@@ -70,15 +70,15 @@ async def test_lists_and_totals_exclude_expired_runs(story: StoredStory) -> None
     await story.fold()
     gone = [await expire(story.store.projections, ids) for ids in (["run-5", "run-3", "run-4", "unknown"], ["run-5"])]
     assert gone == [3, 0]
-    page = await story.runs.of_build(build.id, Page(0, 2))
+    page = await story.runs.of_build(build.id, RowPage(0, 2))
     assert (page.items, page.total) == ([runs[0].list_item, runs[1].list_item], 3)
-    assert (await story.runs.of_test("t", Page(2, 2))).items == [runs[2].list_item]
-    assert (await story.runs.of_build(build.id, Page(3, 2))).items == []
+    assert (await story.runs.of_test("t", RowPage(2, 2))).items == [runs[2].list_item]
+    assert (await story.runs.of_build(build.id, RowPage(3, 2))).items == []
 
 
 async def test_a_page_far_past_the_end_is_empty(story: StoredStory) -> None:
     story.run("t", story.build("1.0"))
-    assert (await story.runs.of_test("t", Page(10**12, 500))).items == []
+    assert (await story.runs.of_test("t", RowPage(10**12, 500))).items == []
 
 
 @EXAMPLES
@@ -92,7 +92,7 @@ async def test_pages_concatenate_to_the_whole_list(store: MongoStore, told: list
     for names, field, lookup in ((builds, "build_id", lists.of_build), (tests, "test_id", lists.of_test)):
         for name in names:
             expected = newest_runs(tables, field, name)
-            pages = [await lookup(name, Page(skip, size)) for skip in range(0, len(expected) + size, size)]
+            pages = [await lookup(name, RowPage(skip, size)) for skip in range(0, len(expected) + size, size)]
             assert [item for page in pages for item in page.items] == expected
             assert {page.total for page in pages} == {len(expected)}
 
@@ -111,7 +111,7 @@ async def test_matrix_pages_cover_all_builds(store: MongoStore, told: list[Snaps
     tables = recount(told)
     for app in (f"app-{number}" for number in range(APPS)):
         builds = [build for _, build in tables.builds.rows() if build.app_id == app and not build.deleted]
-        pages = [await reports.matrix(app, Page(skip, size), 0) for skip in range(0, 2 * BUILDS, size)]
+        pages = [await reports.matrix(app, RowPage(skip, size), 0) for skip in range(0, 2 * BUILDS, size)]
         expected = sorted(builds, key=lambda build: build.uploaded_at, reverse=True)
         assert [build for page in pages for build in page.builds] == expected
         assert {page.total_builds for page in pages} == {len(expected)}
@@ -133,7 +133,7 @@ async def test_a_page_stays_valid_when_runs_come_or_go_meanwhile(story: StoredSt
         await counters.insert_many(counted)
     else:
         await story.store.mongo.collection("runs").delete_many({"_id": {"$gte": "run-12"}})
-    pages = [await story.runs.of_build(build.id, Page(skip, 3)) for skip in range(16)]
+    pages = [await story.runs.of_build(build.id, RowPage(skip, 3)) for skip in range(16)]
     assert all(len(page.items) <= 3 for page in pages)
 
 
@@ -144,9 +144,9 @@ async def test_a_deep_page_skips_only_inside_of_a_minute(story: StoredStory) -> 
     skipped = []
 
     class Watched(MongoReadModels):
-        async def runs_of_test(self, test_id: str, page: Page) -> list[bytes]:
+        async def runs_of_test(self, test_id: str, page: RowPage) -> list[bytes]:
             skipped.append(page.skip)
             return list(await super().runs_of_test(test_id, page))
 
-    page = await RunLists(Watched(story.store.mongo)).of_test("t", Page(50, 5))
+    page = await RunLists(Watched(story.store.mongo)).of_test("t", RowPage(50, 5))
     assert (len(page.items), page.total, skipped) == (5, 60, [0])

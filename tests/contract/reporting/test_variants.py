@@ -11,14 +11,14 @@ from services.reporting.model.reports.gate import GateCounts, GateResult, GateRu
 from services.reporting.model.reports.matrix import MatrixRow
 from services.reporting.model.snapshots import Failure
 from services.reporting.model.variants import Variant
-from services.reporting.ports import Page
+from services.reporting.ports import RowPage
 from services.reporting.usecases.classified_tests import ClassifiedQuery
 from tests.contract.reporting.store import MongoStore, StoredCiStory, StoredStory
 from tests.fakes.reporting_story import APP, NOW
 
 STEADY = Variant("5", {"LOCALE": "en", "WANT": "Steady"})
 NEVERLAND = Variant("6", {"LOCALE": "en", "WANT": "Neverland"})
-FIRST = Page(0, 10)
+FIRST = RowPage(0, 10)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from services.gateway.app import App, start_app
+from services.gateway.app import RunningGateway, start_app
 from services.gateway.settings import Settings
 from tests.eventually import eventually
 from tests.fakes.gateway import TOKEN, FakeBackends, run_fake_backends, script_api_key
@@ -61,7 +61,7 @@ def gateway_settings(backends: FakeBackends, **settings_overrides: Any) -> Setti
 
 
 @asynccontextmanager
-async def run_gateway(backends: FakeBackends, **settings_overrides: Any) -> AsyncIterator[App]:
+async def run_gateway(backends: FakeBackends, **settings_overrides: Any) -> AsyncIterator[RunningGateway]:
     """A gateway that is ready."""
     async with start_app(gateway_settings(backends, **settings_overrides)) as app:
 
@@ -74,7 +74,7 @@ async def run_gateway(backends: FakeBackends, **settings_overrides: Any) -> Asyn
 
 
 @asynccontextmanager
-async def open_client(gateway: App, backends: FakeBackends) -> AsyncIterator[Client]:
+async def open_client(gateway: RunningGateway, backends: FakeBackends) -> AsyncIterator[Client]:
     """A client with a key of its own organisation."""
     async with aiohttp.ClientSession() as session:
         yield Client(session, gateway.url, script_api_key(backends))
@@ -100,7 +100,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def gateway(shared_backends: FakeBackends, settings_overrides: dict[str, Any], store: Path) -> AsyncIterator[App]:
+async def gateway(
+    shared_backends: FakeBackends, settings_overrides: dict[str, Any], store: Path
+) -> AsyncIterator[RunningGateway]:
     """The gateway of all tests of a module, which neither stop services nor make reporting's statistics fail."""
     patient = {"stats_timeout_seconds": 60}  # a busy machine would get apps without their statistics
     objects = {"object_store": store.as_uri()}
@@ -116,7 +118,7 @@ def backends(shared_backends: FakeBackends) -> FakeBackends:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def client(gateway: App, backends: FakeBackends) -> AsyncIterator[Client]:
+async def client(gateway: RunningGateway, backends: FakeBackends) -> AsyncIterator[Client]:
     async with open_client(gateway, backends) as client:
         yield client
 

@@ -6,7 +6,7 @@ import pytest
 from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis.errors import Unavailable
-from services.gateway.app import App
+from services.gateway.app import RunningGateway
 from tests.fakes.gateway import FakeBackends, new_key, script_api_key
 from tests.integration.gateway.conftest import Client
 
@@ -19,7 +19,7 @@ def no_apps(_: apps_pb2.ListAppsRequest) -> apps_pb2.ListAppsResponse:
     return apps_pb2.ListAppsResponse(page=1)
 
 
-async def test_a_missing_header_is_a_401(client: Client, gateway: App) -> None:
+async def test_a_missing_header_is_a_401(client: Client, gateway: RunningGateway) -> None:
     async with client.session.get(gateway.url + PATH) as answer:
         assert answer.status == 401
         assert await answer.json() == {"detail": "Authorization header missing"}

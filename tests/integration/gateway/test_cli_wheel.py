@@ -17,7 +17,7 @@ from aiohttp.test_utils import TestServer, make_mocked_request
 from yarl import URL
 
 from services.chassis.version import VERSION
-from services.gateway.app import App
+from services.gateway.app import RunningGateway
 from services.gateway.cli_wheel import CliWheel
 from services.gateway.http.json_responses import HttpError
 
@@ -28,7 +28,7 @@ WHEEL = f"/cli/mobiletest_cli-{VERSION}-py3-none-any.whl"
 
 
 @pytest.mark.parametrize("path", ["/cli", "/cli/"])
-async def test_anyone_gets_the_wheel_of_the_version_of_the_server(gateway: App, path: str) -> None:
+async def test_anyone_gets_the_wheel_of_the_version_of_the_server(gateway: RunningGateway, path: str) -> None:
     async with aiohttp.ClientSession() as session:
         async with session.get(gateway.url + path, allow_redirects=False) as leads:
             assert (leads.status, leads.headers["Cache-Control"]) == (302, "no-cache")
@@ -71,7 +71,7 @@ async def test_the_wheel_is_found_by_every_address_that_the_command_takes(path: 
     assert output.decode().partition("#")[0] == url + WHEEL
 
 
-async def test_another_version_is_not_there_and_the_answer_names_the_one_that_is(gateway: App) -> None:
+async def test_another_version_is_not_there_and_the_answer_names_the_one_that_is(gateway: RunningGateway) -> None:
     async with aiohttp.request("GET", f"{gateway.url}/cli/mobiletest_cli-0.0.1-py3-none-any.whl") as other:
         assert (other.status, WHEEL in (await other.json())["detail"]) == (404, True)
 

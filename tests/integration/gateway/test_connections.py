@@ -11,7 +11,7 @@ import pytest
 import structlog
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.gateway.app import App
+from services.gateway.app import RunningGateway
 from services.gateway.http.server import UNSENT_BYTES
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, script_api_key
@@ -25,12 +25,12 @@ def settings_overrides() -> dict[str, Any]:
     return {"keepalive_timeout_seconds": 0.5, "max_request_timeout_seconds": 3}
 
 
-async def connect(gateway: App) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def connect(gateway: RunningGateway) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     host, port = gateway.http_address.split(":")
     return await asyncio.open_connection(host, int(port))
 
 
-async def send_raw(gateway: App, text: bytes) -> bytes:
+async def send_raw(gateway: RunningGateway, text: bytes) -> bytes:
     """Send the bytes; return everything until the gateway closes the connection."""
     reader, writer = await connect(gateway)
     writer.write(text)
@@ -42,11 +42,11 @@ async def send_raw(gateway: App, text: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("text", [b"", b"GET /healthz HTT", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "])
-async def test_a_connection_with_an_incomplete_request_is_closed(gateway: App, text: bytes) -> None:
+async def test_a_connection_with_an_incomplete_request_is_closed(gateway: RunningGateway, text: bytes) -> None:
     assert await send_raw(gateway, text) == b""
 
 
-async def test_an_idle_connection_is_closed_after_its_response(gateway: App) -> None:
+async def test_an_idle_connection_is_closed_after_its_response(gateway: RunningGateway) -> None:
     answer = await send_raw(gateway, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200")
 
@@ -74,14 +74,16 @@ HEAD = b" HTTP/1.1\r\nHost: x\r\n"
         "two lengths", "coding without chunks", "bare return", "TLS",
     ],
 )  # fmt: skip
-async def test_a_request_that_is_not_served_says_why_in_json(gateway: App, text: bytes, status: int, code: str) -> None:
+async def test_a_request_that_is_not_served_says_why_in_json(
+    gateway: RunningGateway, text: bytes, status: int, code: str
+) -> None:
     answer = await send_raw(gateway, text)
     assert (int(answer[9:12]), code.encode() in answer) == (status, True)
     assert b'"detail"' in answer
     assert b"x-request-id" in answer.lower()
 
 
-async def test_a_transfer_encoding_besides_chunked_is_a_501(client: Client, gateway: App) -> None:
+async def test_a_transfer_encoding_besides_chunked_is_a_501(client: Client, gateway: RunningGateway) -> None:
     head = f"POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {client.key}\r\n"
     body = b"Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
     answer = await send_raw(gateway, head.encode() + body)
@@ -91,7 +93,7 @@ async def test_a_transfer_encoding_besides_chunked_is_a_501(client: Client, gate
 @pytest.mark.parametrize(
     ("target", "status"), [("POST /nothing", b"404"), ("PUT /api/v1/apps", b"405"), ("POST /api/v1/apps", b"401")]
 )
-async def test_a_refused_request_with_expect_gets_no_100(gateway: App, target: str, status: bytes) -> None:
+async def test_a_refused_request_with_expect_gets_no_100(gateway: RunningGateway, target: str, status: bytes) -> None:
     """The client has not sent its body yet, and need not."""
     head = f"{target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
     reader, writer = await connect(gateway)
@@ -101,14 +103,14 @@ async def test_a_refused_request_with_expect_gets_no_100(gateway: App, target: s
     assert answer[9:12] == status
 
 
-async def test_an_unknown_expectation_is_ignored(client: Client, gateway: App) -> None:
+async def test_an_unknown_expectation_is_ignored(client: Client, gateway: RunningGateway) -> None:
     head = f"Host: x\r\nAuthorization: Bearer {client.key}\r\nExpect: miracles\r\nConnection: close\r\n\r\n"
     known = await send_raw(gateway, f"GET /healthz HTTP/1.1\r\n{head}".encode())
     unknown = await send_raw(gateway, f"GET /nothing HTTP/1.1\r\n{head}".encode())
     assert (known[9:12], unknown[9:12]) == (b"200", b"404")
 
 
-async def test_a_chunked_body_that_is_broken_is_a_400(client: Client, gateway: App) -> None:
+async def test_a_chunked_body_that_is_broken_is_a_400(client: Client, gateway: RunningGateway) -> None:
     head = f"POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {client.key}\r\n"
     answer = await send_raw(gateway, head.encode() + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n")
     assert answer[9:12] == b"400"
@@ -163,7 +165,7 @@ async def test_connections_beyond_the_limit_are_closed_at_once_while_all_have_re
             writer.close()
 
 
-def not_reading(gateway: App, request: bytes) -> socket.socket:
+def not_reading(gateway: RunningGateway, request: bytes) -> socket.socket:
     """A connection that has sent the request and reads nothing, with as small buffers as there are."""
     slow = socket.socket()
     slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -239,7 +241,7 @@ async def test_an_organisation_has_few_pages_under_way_at_once(backends: FakeBac
             writer.close()
 
 
-async def test_pipelined_requests_are_answered_in_order(client: Client, gateway: App) -> None:
+async def test_pipelined_requests_are_answered_in_order(client: Client, gateway: RunningGateway) -> None:
     request = b"GET /api/v1/nothing%d HTTP/1.1\r\nHost: x\r\nX-Request-ID: number-%d\r\n\r\n"
     answer = await send_raw(gateway, b"".join(request % (number, number) for number in range(5)))
     assert [answer.index(b"number-%d" % number) for number in range(5)] == sorted(
@@ -257,7 +259,7 @@ def count_received(connection: socket.socket) -> int:
 
 
 async def test_a_client_that_does_not_read_its_response_is_disconnected(
-    client: Client, gateway: App, backends: FakeBackends
+    client: Client, gateway: RunningGateway, backends: FakeBackends
 ) -> None:
     apps = [apps_pb2.App(id=str(uuid4()), description="x" * 30_000) for _ in range(450)]
     backends.on("ListApps", lambda _: apps_pb2.ListAppsResponse(items=apps))

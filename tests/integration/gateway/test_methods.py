@@ -14,7 +14,7 @@ from google.protobuf.message_factory import GetMessageClass
 from mobiletest.executor.v1 import executions_pb2
 
 from services.chassis.errors import NotFound
-from services.gateway.app import App
+from services.gateway.app import RunningGateway
 from services.gateway.contract.operations import HTTP_BODY, all_operations, all_services
 from services.gateway.routes import DESCRIPTORS_PATH, DOCUMENT_PATH
 from tests.fakes.gateway import FakeBackends
@@ -105,7 +105,7 @@ async def test_head_of_what_does_not_exist_is_a_404(client: Client, backends: Fa
         assert (await client("HEAD", path)).status == 404
 
 
-async def test_head_needs_a_key(client: Client, gateway: App) -> None:
+async def test_head_needs_a_key(client: Client, gateway: RunningGateway) -> None:
     async with client.session.head(f"{gateway.url}/api/v1/apps") as answer:
         assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
 
@@ -120,7 +120,9 @@ async def test_head_needs_a_key(client: Client, gateway: App) -> None:
         ("/healthz", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_options_names_the_methods_without_a_key(client: Client, gateway: App, path: str, allowed: str) -> None:
+async def test_options_names_the_methods_without_a_key(
+    client: Client, gateway: RunningGateway, path: str, allowed: str
+) -> None:
     async with client.session.options(gateway.url + path) as answer:
         assert (answer.status, answer.headers["Allow"], await answer.read()) == (204, allowed, b"")
         assert answer.headers["X-Request-ID"]

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.gateway.app import App
+from services.gateway.app import RunningGateway
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, script_api_key
 from tests.integration.gateway.conftest import Client
@@ -52,7 +52,7 @@ async def test_a_compressed_body_is_a_415(client: Client) -> None:
     assert (await client("POST", APPS, data=b"x", headers=headers)).status == 415
 
 
-async def test_a_body_declared_too_large_is_rejected_before_it_is_sent(client: Client, gateway: App) -> None:
+async def test_a_body_declared_too_large_is_rejected_before_it_is_sent(client: Client, gateway: RunningGateway) -> None:
     host, port = gateway.http_address.split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(
@@ -80,7 +80,9 @@ async def test_a_chunked_body_that_grows_too_large_is_a_413(client: Client) -> N
     assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
 
 
-async def test_a_body_that_does_not_arrive_is_a_408_and_closes_the_connection(client: Client, gateway: App) -> None:
+async def test_a_body_that_does_not_arrive_is_a_408_and_closes_the_connection(
+    client: Client, gateway: RunningGateway
+) -> None:
     host, port = gateway.http_address.split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(
@@ -142,7 +144,7 @@ async def test_strict_handling_rejects_unknown_fields_and_suggests_the_nearest(
     assert backends.of("StartWorkflow") == []
 
 
-async def test_health_needs_no_key(client: Client, gateway: App) -> None:
+async def test_health_needs_no_key(client: Client, gateway: RunningGateway) -> None:
     async with client.session.get(gateway.url + "/healthz") as answer:
         assert (answer.status, (await answer.json())["status"]) == (200, "ok")
 
@@ -162,7 +164,9 @@ async def test_readiness_needs_the_catalog(own_client: Client, own_backends: Fak
     await eventually(ready)
 
 
-async def test_requests_are_counted_by_template(client: Client, backends: FakeBackends, gateway: App) -> None:
+async def test_requests_are_counted_by_template(
+    client: Client, backends: FakeBackends, gateway: RunningGateway
+) -> None:
     await client("GET", f"/api/v1/apps/{uuid4()}", key=script_api_key(backends, "write"))
     async with client.session.get(f"http://{gateway.admin_address}/metrics") as answer:
         text = await answer.text()

@@ -14,7 +14,7 @@ from google.api.httpbody_pb2 import HttpBody
 from services.chassis.byte_ranges import find_part
 from services.chassis.errors import NotFound
 from services.chassis.stored_transfers import READS_OBJECTS, http_bodies
-from services.gateway.app import App
+from services.gateway.app import RunningGateway
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
@@ -127,7 +127,7 @@ async def test_an_object_that_is_too_short_is_a_broken_connection(client: Client
 
 
 async def test_a_file_that_the_client_does_not_read_is_closed(
-    client: Client, backends: FakeBackends, gateway: App, store: Path
+    client: Client, backends: FakeBackends, gateway: RunningGateway, store: Path
 ) -> None:
     large = store / "org" / "large"
     with large.open("wb") as file:

@@ -12,7 +12,7 @@ from google.api import httpbody_pb2
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
 
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
-from services.gateway.app import App
+from services.gateway.app import RunningGateway
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
@@ -97,7 +97,7 @@ async def test_a_download_that_fails_midway_is_a_broken_connection(client: Clien
 
 
 async def test_a_download_that_the_client_does_not_read_is_cancelled(
-    client: Client, backends: FakeBackends, gateway: App
+    client: Client, backends: FakeBackends, gateway: RunningGateway
 ) -> None:
     async def artifact(_: object) -> AsyncIterator[Any]:
         while True:
@@ -132,7 +132,7 @@ async def test_events_have_id_name_and_data(client: Client, backends: FakeBacken
 
 
 async def test_a_quiet_stream_gets_heartbeats_with_a_retry_time_and_is_cancelled_with_its_client(
-    client: Client, backends: FakeBackends, gateway: App
+    client: Client, backends: FakeBackends, gateway: RunningGateway
 ) -> None:
     backends.hang("WatchExecution")
     headers = {"Authorization": f"Bearer {client.key}"}
@@ -149,7 +149,9 @@ async def test_events_of_an_unknown_execution_are_a_404(client: Client, backends
     assert (answer.status, answer.json["detail"]) == (404, "Execution not found")
 
 
-async def test_followers_of_an_execution_share_a_call(client: Client, backends: FakeBackends, gateway: App) -> None:
+async def test_followers_of_an_execution_share_a_call(
+    client: Client, backends: FakeBackends, gateway: RunningGateway
+) -> None:
     gate = asyncio.Event()
 
     async def events(_: object) -> AsyncIterator[Any]:

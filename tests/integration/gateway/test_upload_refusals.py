@@ -18,7 +18,7 @@ from services.chassis.errors import (
     NotFound,
     Unavailable,
 )
-from services.gateway.app import App
+from services.gateway.app import RunningGateway
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
@@ -85,7 +85,7 @@ async def test_a_refusal_while_the_file_is_being_sent_is_always_passed_on(
 
 
 async def test_a_client_that_only_writes_gets_the_answer_to_a_refused_upload(
-    client: Client, backends: FakeBackends, gateway: App
+    client: Client, backends: FakeBackends, gateway: RunningGateway
 ) -> None:
     """It does not read before it has sent the whole body, as http.client does: a reset would be all that it sees."""
 
@@ -106,7 +106,7 @@ async def test_a_client_that_only_writes_gets_the_answer_to_a_refused_upload(
 
 
 async def test_an_upload_of_a_few_bytes_a_second_is_a_408_and_cuts_the_upload(
-    client: Client, backends: FakeBackends, gateway: App
+    client: Client, backends: FakeBackends, gateway: RunningGateway
 ) -> None:
     """It would keep its place among the organisation's uploads, and its share of the spool."""
     keep_upload(backends)

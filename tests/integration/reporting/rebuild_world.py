@@ -19,7 +19,7 @@ from services.reporting.model.projection import DEFAULT_RULES
 from services.reporting.model.tables import Tables
 from services.reporting.rebuild.comparison import COLLECTIONS
 from services.reporting.rebuild.job import RebuildJob, RebuildTimings
-from services.reporting.rebuild.state import Difference, JobState, Operation, Phase
+from services.reporting.rebuild.state import Difference, JobKind, JobState, Phase
 from services.reporting.rebuild.store import MongoRebuildStore
 from services.reporting.storage.documents import COUNTERS
 from services.reporting.storage.generations import read_generations, split_collection_name
@@ -72,7 +72,7 @@ class World:
         return RebuildJob(self.history, store, self.consumers, lease, timings)
 
     async def run(
-        self, operation: Operation, *, restart: bool = False, timings: RebuildTimings = QUICK
+        self, operation: JobKind, *, restart: bool = False, timings: RebuildTimings = QUICK
     ) -> tuple[JobState, list[Difference]]:
         """Carry the operation out; gives how it ended, and what it found."""
         differences: list[Difference] = []
@@ -81,7 +81,7 @@ class World:
                 differences += progress.found
         return progress.state, differences
 
-    async def step(self, operation: Operation) -> JobState:
+    async def step(self, operation: JobKind) -> JobState:
         """One piece of the operation, then it is interrupted."""
         async with aclosing(self.job().run(operation)) as steps:
             before = await anext(steps)

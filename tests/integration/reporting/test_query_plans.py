@@ -14,7 +14,7 @@ from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.breakage import ANY, SearchSide, VerdictQuery
 from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
 from services.reporting.model.variants import Variant
-from services.reporting.ports import CatalogTests, ExpirableRuns, ListedTest, Page, ReadModels, TestFilter, Verdicts
+from services.reporting.ports import CatalogTests, ExpirableRuns, ListedTest, ReadModels, RowPage, TestFilter, Verdicts
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import TESTS_BY_NAME, MongoCatalogTests, MongoReadModels
@@ -71,7 +71,7 @@ async def variants(read: ReadModels) -> None:
     await read.variants(APP, [*SOME_TESTS, *map(str, range(TESTS_BY_NAME))])
 
 
-PAGE = Page(3, 4)
+PAGE = RowPage(3, 4)
 CASES: dict[str, Case] = {
     "ReadModels.apps_by_id": Case(lambda s: s.read.apps_by_id([APP])),
     "ReadModels.counters": Case(lambda s: s.read.counters([f"build:{build}" for build in SOME_BUILDS], ["runs"])),

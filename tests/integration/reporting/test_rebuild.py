@@ -14,8 +14,8 @@ from services.reporting.model import counters
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.tables import Tables
-from services.reporting.ports import Page, ProjectionTransaction
-from services.reporting.rebuild.state import Operation, Phase, ReplaySource
+from services.reporting.ports import ProjectionTransaction, RowPage
+from services.reporting.rebuild.state import JobKind, Phase, ReplaySource
 from services.reporting.storage.documents import COUNTERS
 from services.reporting.storage.generations import (
     Generations,
@@ -34,7 +34,7 @@ FRESH_SECONDS, DROP_AFTER = 0.2, 0.8
 
 async def test_verify_finds_no_difference_in_intact_read_models(world: World) -> None:
     await world.fold(world.made(24))
-    state, differences = await world.run(Operation.VERIFY)
+    state, differences = await world.run(JobKind.VERIFY)
     assert (state.differences, differences, state.unreadable) == (0, [], 0)
     assert await read_generations(world.mongo) == Generations(0)
     await world.assert_right()
@@ -43,7 +43,7 @@ async def test_verify_finds_no_difference_in_intact_read_models(world: World) ->
 async def test_verify_reports_every_difference_and_changes_nothing(world: World) -> None:
     await world.fold(world.made(24))
     planted = await plant(world)
-    state, differences = await world.run(Operation.VERIFY)
+    state, differences = await world.run(JobKind.VERIFY)
     assert spots(differences) == planted
     assert state.differences == len(planted)
     by_spot = {difference.collection: difference for difference in differences}
@@ -66,7 +66,7 @@ async def test_values_that_no_event_carries_are_ignored(world: World) -> None:
         item.report_metadata["artifacts"] = [{"name": "gone.png"}]
         changed = {"$set": {"list_item": item.SerializeToString()}}
         await mongo.collection("runs").update_one({"_id": run["_id"]}, changed)
-    assert (await world.run(Operation.VERIFY))[1] == []
+    assert (await world.run(JobKind.VERIFY))[1] == []
 
 
 async def deliver(world: World, late: list[Snapshot]) -> list[Snapshot]:
@@ -88,7 +88,7 @@ async def test_events_are_applied_and_reports_served_during_a_rebuild(world: Wor
         began = monotonic()
         with bind(Caller(world.desk.org_id, scopes=ALL_SCOPES)):
             app = await reads.apps_by_id([world.desk.app_id])
-            runs = await reads.runs_of_test("test-0", Page(0, 10))
+            runs = await reads.runs_of_test("test-0", RowPage(0, 10))
             counted = (await reads.counters([counters.test("test-0")])).get(counters.test("test-0"), {})
         if monotonic() - began <= DROP_AFTER - FRESH_SECONDS:  # DeadlineGuard does not let out later answers
             assert app
@@ -104,7 +104,7 @@ async def test_events_are_applied_and_reports_served_during_a_rebuild(world: Wor
         await world.fold(late)
 
     async def rebuild() -> None:
-        await world.run(Operation.REBUILD, timings=replace(QUICK, drop=DROP_AFTER))
+        await world.run(JobKind.REBUILD, timings=replace(QUICK, drop=DROP_AFTER))
         rebuilt.set()
 
     await asyncio.gather(deliver_and_read(), rebuild())
@@ -135,7 +135,7 @@ async def test_a_fold_that_began_before_the_rebuild_is_replayed_from_the_history
 
     slow = asyncio.create_task(Projector(Late(world.mongo)).apply_events(Batch.of(told)))
     await begun.wait()
-    async with aclosing(world.job().run(Operation.REBUILD)) as steps:
+    async with aclosing(world.job().run(JobKind.REBUILD)) as steps:
         async for progress in steps:
             if progress.state.phase is Phase.COMPARING and not replayed.is_set():
                 assert not await folded()
@@ -151,8 +151,8 @@ async def test_expired_runs_are_not_reported_as_differences_and_stay_expired(wor
     runs = await world.mongo.collection("runs").find({"status": "completed"}, {"_id": 1}).limit(10).to_list(None)
     assert await expire(MongoProjections(world.mongo), [run["_id"] for run in runs]) > 0
     before = contents(await world.tables(0))
-    assert (await world.run(Operation.VERIFY))[1] == []
-    await world.run(Operation.REBUILD)
+    assert (await world.run(JobKind.VERIFY))[1] == []
+    await world.run(JobKind.REBUILD)
     assert contents(await world.tables(2)) == before
 
 
@@ -165,6 +165,6 @@ async def test_an_inconsistent_generation_never_serves(world: World) -> None:
 
     world.history.before = spoil
     with pytest.raises(FailedPrecondition, match=r"are inconsistent.*runs in cells: 2[0-9] of 20"):
-        await world.run(Operation.REBUILD)
+        await world.run(JobKind.REBUILD)
     assert await read_generations(world.mongo) == Generations(0)
     await world.assert_right()

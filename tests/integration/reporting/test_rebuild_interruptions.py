@@ -10,7 +10,7 @@ from pymongo.errors import OperationFailure
 from services.chassis.errors import Aborted
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.reporting.rebuild.state import Operation, Phase, ReplaySource
+from services.reporting.rebuild.state import JobKind, Phase, ReplaySource
 from services.reporting.storage.generations import (
     Generations,
     read_generations,
@@ -19,8 +19,8 @@ from services.reporting.storage.schema import MIGRATIONS
 from tests.integration.reporting.rebuild_world import World, plant, spots
 
 
-@pytest.mark.parametrize("operation", list(Operation))
-async def test_a_job_interrupted_after_each_step_reaches_the_same_result(world: World, operation: Operation) -> None:
+@pytest.mark.parametrize("operation", list(JobKind))
+async def test_a_job_interrupted_after_each_step_reaches_the_same_result(world: World, operation: JobKind) -> None:
     await world.fold(world.made(16))
     planted = await plant(world)
     steps = [await world.step(operation)]
@@ -31,7 +31,7 @@ async def test_a_job_interrupted_after_each_step_reaches_the_same_result(world: 
     assert {state.generation for state in steps} == {1}
     assert {state.phase for state in steps} >= {Phase.REPLAYING, Phase.COMPARING, Phase.DONE}
     assert steps[-1].differences == len(planted)
-    if operation is Operation.REBUILD:
+    if operation is JobKind.REBUILD:
         await world.assert_right()
     else:
         assert await read_generations(world.mongo) == Generations(0)
@@ -40,30 +40,28 @@ async def test_a_job_interrupted_after_each_step_reaches_the_same_result(world: 
 async def test_a_resumed_job_reports_earlier_differences_again(world: World) -> None:
     await world.fold(world.made(16))
     planted = await plant(world)
-    while (await world.step(Operation.VERIFY)).stage != "tests":
+    while (await world.step(JobKind.VERIFY)).stage != "tests":
         pass
-    assert spots((await world.run(Operation.VERIFY))[1]) == planted
+    assert spots((await world.run(JobKind.VERIFY))[1]) == planted
 
 
 @pytest.mark.parametrize(
-    ("interrupted", "restart"), [(Operation.VERIFY, False), (Operation.REBUILD, True)], ids=["replaced", "restarted"]
+    ("interrupted", "restart"), [(JobKind.VERIFY, False), (JobKind.REBUILD, True)], ids=["replaced", "restarted"]
 )
-async def test_an_interrupted_job_is_given_up_for_another(
-    world: World, interrupted: Operation, *, restart: bool
-) -> None:
+async def test_an_interrupted_job_is_given_up_for_another(world: World, interrupted: JobKind, *, restart: bool) -> None:
     await world.fold(world.made(10))
     for _ in range(4):
         await world.step(interrupted)
-    state, _ = await world.run(Operation.REBUILD, restart=restart)
+    state, _ = await world.run(JobKind.REBUILD, restart=restart)
     assert state.generation == 2
     await world.assert_right()
 
 
 async def test_a_rebuild_that_already_serves_is_finished_first(world: World) -> None:
     await world.fold(world.made(16))
-    while (await world.step(Operation.REBUILD)).swapped_at is None:
+    while (await world.step(JobKind.REBUILD)).swapped_at is None:
         pass
-    assert (await world.run(Operation.VERIFY))[1] == []
+    assert (await world.run(JobKind.VERIFY))[1] == []
     assert (await read_generations(world.mongo)).serving == 1
     await world.assert_right()
 
@@ -78,10 +76,10 @@ async def test_a_job_that_was_taken_over_writes_nothing_more(world: World) -> No
             await going_on.wait()
 
     world.history.before = wait
-    zombie = asyncio.create_task(world.run(Operation.REBUILD))
+    zombie = asyncio.create_task(world.run(JobKind.REBUILD))
     await reading.wait()
     await world.mongo.collection("_leases").delete_one({"_id": "operation"})
-    await world.run(Operation.REBUILD, restart=True)
+    await world.run(JobKind.REBUILD, restart=True)
     going_on.set()
     with pytest.raises(Aborted, match="taken"):
         await zombie
@@ -119,9 +117,9 @@ async def test_a_crash_between_the_halves_of_a_batch_loses_nothing(mongo_uri: st
 
     world.history.before = half
     with pytest.raises(Died):
-        await world.run(Operation.REBUILD)
+        await world.run(JobKind.REBUILD)
     world.history.before = None
-    state, _ = await world.run(Operation.REBUILD)
+    state, _ = await world.run(JobKind.REBUILD)
     assert state.generation == 1
     await world.assert_right()
     await mongo.close()

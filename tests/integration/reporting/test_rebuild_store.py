@@ -10,7 +10,7 @@ from services.chassis.mongo import Mongo
 from services.reporting.model.projection import DEFAULT_RULES
 from services.reporting.rebuild.comparison import find_inconsistencies
 from services.reporting.rebuild.ports import TakenOver
-from services.reporting.rebuild.state import Operation, ReplaySource
+from services.reporting.rebuild.state import JobKind, ReplaySource
 from services.reporting.rebuild.store import MongoRebuildStore, newest_state
 from services.reporting.storage.documents import CELLS, COUNTERS
 from services.reporting.storage.projections import MongoProjections
@@ -62,7 +62,7 @@ async def test_a_process_that_lost_its_job_after_beginning_it_drops_nothing(mong
 
     await zombie.take_over()
     slow.database = Halting(slow.database, take_over, lists=2)
-    state = await zombie.begin(Operation.VERIFY)
+    state = await zombie.begin(JobKind.VERIFY)
     assert await count_collections(mongo, state.generation) == 10
 
 
@@ -71,15 +71,15 @@ async def test_a_process_that_lost_its_job_before_beginning_it_begins_nothing(mo
 
     async def begin_another() -> None:
         await other.take_over()
-        await other.begin(Operation.REBUILD)
+        await other.begin(JobKind.REBUILD)
 
     await zombie.take_over()
     slow.database = Halting(slow.database, begin_another, lists=1)
     with pytest.raises(TakenOver):
-        await zombie.begin(Operation.VERIFY)
+        await zombie.begin(JobKind.VERIFY)
     state = await newest_state(mongo)
     assert state is not None
-    assert (state.operation, await count_collections(mongo, state.generation)) == (Operation.REBUILD, 10)
+    assert (state.operation, await count_collections(mongo, state.generation)) == (JobKind.REBUILD, 10)
 
 
 async def test_a_process_that_finished_its_job_drops_nothing_of_the_next_one(mongo: Mongo, slow: Mongo) -> None:
@@ -87,10 +87,10 @@ async def test_a_process_that_finished_its_job_drops_nothing_of_the_next_one(mon
 
     async def begin_another() -> None:
         await other.take_over()
-        await other.begin(Operation.REBUILD)
+        await other.begin(JobKind.REBUILD)
 
     await zombie.take_over()
-    state = await zombie.begin(Operation.VERIFY)
+    state = await zombie.begin(JobKind.VERIFY)
     slow.database = Halting(slow.database, begin_another, lists=1)
     await zombie.finish(state)
     assert await count_collections(mongo, state.generation) == 0
@@ -106,7 +106,7 @@ async def test_expired_runs_are_found_page_by_page(mongo: Mongo) -> None:
     assert await expire(MongoProjections(mongo), [last]) == 1
     store = MongoRebuildStore(mongo, DEFAULT_RULES)
     await store.take_over()
-    state = replace(await store.begin(Operation.VERIFY), stage=ReplaySource.EXPIRED)
+    state = replace(await store.begin(JobKind.VERIFY), stage=ReplaySource.EXPIRED)
     pages = [(0, "0")]
     while pages[-1][1]:
         pages.append(await store.expire(state, 5))

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from mobiletest_automation.devices.port import (
     LAUNCH,
-    Build,
+    AppUnderTest,
     DeviceInfo,
     LaunchOptions,
     LinkTarget,
@@ -82,7 +82,7 @@ class RecordingDevice:
     async def begin_step(self) -> None:
         await self.timer.sleep(0)
 
-    async def install(self, build: Build) -> None: ...
+    async def install(self, build: AppUnderTest) -> None: ...
 
     async def launch(self, options: LaunchOptions = LAUNCH) -> None:
         app_id = options.app_id or self._app_id

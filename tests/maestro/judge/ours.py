@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
-from mobiletest_automation.devices.port import Build
+from mobiletest_automation.devices.port import AppUnderTest
 from mobiletest_automation.flows.loader import load_flow
 from mobiletest_automation.flows.steps import Flow
 from mobiletest_automation.flows.templates import is_template
@@ -37,7 +37,7 @@ async def run(flow: JudgedFlow) -> Outcome:
         attempt=1,
         platform="android",
         steps=loaded.steps,
-        build=Build(package_name=app_id if app_id != ANY_APP else None),
+        build=AppUnderTest(package_name=app_id if app_id != ANY_APP else None),
         config=RunConfig(fallback_trigger=FallbackTrigger.NEVER),
         env=flow.env,
         run_seconds=REAL_SECONDS,

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
-from mobiletest_automation.devices.port import Build
+from mobiletest_automation.devices.port import AppUnderTest
 from mobiletest_automation.flows.texts import well_formed_json
 from mobiletest_automation.llm.budget import ModelBudget
 from mobiletest_automation.llm.chat_protocol import parse_completion, read_message
@@ -116,7 +116,7 @@ async def app(text: str) -> AttemptResult:
     async def read(limit: int) -> bytes:
         return model.encode()[:limit]
 
-    return await run({"takeScreenshot": "a"}, {"assertVisible": "never"}, build=Build(read=read))
+    return await run({"takeScreenshot": "a"}, {"assertVisible": "never"}, build=AppUnderTest(read=read))
 
 
 def of_model(name: str, **arguments: object) -> ScriptedModel:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mobiletest_automation.flows.nodes import DocumentError
-from mobiletest_automation.flows.variables import Scope
+from mobiletest_automation.flows.variables import VariableScope
 from mobiletest_automation.scripting import guest
 from mobiletest_automation.scripting.engine import Script, ScriptEngine, ScriptResult
 from mobiletest_automation.scripting.fake_values import VALUES
@@ -427,7 +427,7 @@ def test_the_guest_is_the_pinned_one() -> None:
 
 
 async def test_the_env_of_a_flow_overrides_variables_from_outside() -> None:
-    outside = Scope(values={"NAME": "Ada", "GREETING": "Hi", "CITY": "Paris"})
+    outside = VariableScope(values={"NAME": "Ada", "GREETING": "Hi", "CITY": "Paris"})
     env = (("NAME", "${NAME || 'Nobody'}"), ("GREETING", "Hello ${NAME}"), ("COLOUR", "${COLOUR || 'red'}"))
     async with ScriptEngine(limits=LIMITS) as engine:
         scope = await Templates(engine).extend(outside, env)
@@ -435,7 +435,7 @@ async def test_the_env_of_a_flow_overrides_variables_from_outside() -> None:
 
 
 async def test_values_of_one_env_use_those_of_outside_whatever_their_order() -> None:
-    outside = Scope(values={"A": "outside"})
+    outside = VariableScope(values={"A": "outside"})
     env = (("B", "${A}!"), ("A", "inside"), ("C", "${A}"), ("D", "${E || 'none'}"), ("E", "e"))
     async with ScriptEngine(limits=LIMITS) as engine:
         scope = await Templates(engine).extend(outside, env)
@@ -446,4 +446,4 @@ async def test_values_of_one_env_use_those_of_outside_whatever_their_order() -> 
 async def test_a_value_that_needs_another_of_its_env_is_an_error(template: str) -> None:
     async with ScriptEngine(limits=LIMITS) as engine:
         with pytest.raises(DocumentError, match=r"env\.B: .*A"):
-            await Templates(engine).extend(Scope(), (("A", "inside"), ("B", template)))
+            await Templates(engine).extend(VariableScope(), (("A", "inside"), ("B", template)))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from services.catalog.spool import LEFTOVER_SECONDS, PORTION_BYTES, Spool
+from services.catalog.spool import LEFTOVER_SECONDS, PORTION_BYTES, UploadSpool
 from services.chassis.context import Caller, bind
 from services.chassis.errors import InvalidArgument, ResourceExhausted, Unavailable
 from tests.fakes.catalog_samples import chunks
 
 
-def spool_of(folder: Path, max_bytes: int, capacity: int = 1 << 30) -> Spool:
-    return Spool(folder, max_bytes=max_bytes, capacity=capacity)
+def spool_of(folder: Path, max_bytes: int, capacity: int = 1 << 30) -> UploadSpool:
+    return UploadSpool(folder, max_bytes=max_bytes, capacity=capacity)
 
 
 async def never(read: list[bytes]) -> AsyncIterator[bytes]:

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mobiletest_cli.commands.run import Limits, LocalOptions
+from mobiletest_cli.commands.run import LocalOptions, WaitLimits
 from mobiletest_cli.errors import FAILED, INVALID_FILE, NO_VERDICT, NOT_FOUND, OK, TIMEOUT, USAGE
 from mobiletest_cli.local_run.command import LocalTestRun
 from mobiletest_cli.output import Output
@@ -146,7 +146,7 @@ def test_the_time_limit_ends_the_run(
     shell: LocalShell, capsys: pytest.CaptureFixture[str], *, fail_on_timeout: bool, code: int
 ) -> None:
     shell.write(a=PASSING)
-    limits = Limits(timeout=0, fail_on_timeout=fail_on_timeout)
+    limits = WaitLimits(timeout=0, fail_on_timeout=fail_on_timeout)
     test_run = LocalTestRun(Output(as_json=True), Destinations())
     ended = test_run.run(Selection(paths=[shell.folder / ".maestro"]), LocalOptions(device="simulated"), limits)
     [run] = json.loads(capsys.readouterr().out)["runs"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mobiletest_automation.devices.port import Build, Device, OnSession, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Device, OnSession, Seed
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.states import Status
 from mobiletest_cli.errors import NO_VERDICT
@@ -49,7 +49,7 @@ async def run(folder: Path, plan: Plan) -> LocalResults:
 async def test_a_retry_that_passes_is_flaky(tmp_path: Path) -> None:
     """The same run draws the same chances."""
     visible = {"extendedWaitUntil": {"visible": "My notes", "timeout": 100}}
-    plan = Plan([flow(visible) for _ in range(12)], "Android", Build(read=read_flaky), retries=2)
+    plan = Plan([flow(visible) for _ in range(12)], "Android", AppUnderTest(read=read_flaky), retries=2)
     results = await run(tmp_path, plan)
     flaky = [run for run in results.runs if run.success and len(run.attempts) > 1]
     assert flaky
@@ -71,7 +71,9 @@ class WatchedDevice(OneDevice):
         self.has_session = asyncio.Event()
         self.closed: list[Device] = []
 
-    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
+    async def acquire(
+        self, platform: str, build: AppUnderTest, seed: Seed, *, on_session: OnSession | None = None
+    ) -> Device:
         device = await super().acquire(platform, build, seed, on_session=on_session)
         self.has_session.set()
         return device
@@ -96,7 +98,9 @@ async def test_a_cancelled_run_closes_its_session_and_cancels_the_others(tmp_pat
 
 
 class BrokenDevice(OneDevice):
-    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
+    async def acquire(
+        self, platform: str, build: AppUnderTest, seed: Seed, *, on_session: OnSession | None = None
+    ) -> Device:
         raise ZeroDivisionError
 
 

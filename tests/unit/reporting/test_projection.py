@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.flaky import FlakyRules
-from services.reporting.model.projection import Rules, fold
+from services.reporting.model.projection import ProjectionRules, fold
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.storms import StormRules
 from services.reporting.model.tables import History, Tables
@@ -19,10 +19,10 @@ from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_strategies import snapshot_lists
 
-SMALL_WINDOWS = Rules(flaky=FlakyRules(window=3))
+SMALL_WINDOWS = ProjectionRules(flaky=FlakyRules(window=3))
 
 
-def folded(batches: list[list[Snapshot]], rules: Rules) -> Tables:
+def folded(batches: list[list[Snapshot]], rules: ProjectionRules) -> Tables:
     tables = Tables()
     for batch in batches:
         fold(tables, Batch.of(batch), rules)
@@ -93,7 +93,7 @@ def test_variants_of_a_test_are_judged_like_different_tests(told: list[Snapshot]
             return snapshot
         return replace(snapshot, test_id=snapshot.subject, variant=EMPTY_VARIANT)
 
-    few = Rules(storm=StormRules(tests=1000))
+    few = ProjectionRules(storm=StormRules(tests=1000))
     mixed, apart = folded([told], few), folded([[as_test(snapshot) for snapshot in told]], few)
     for name in ("cells", "groups"):
         assert dict(getattr(mixed, name).rows()) == dict(getattr(apart, name).rows())

@@ -13,7 +13,7 @@ from services.chassis.errors import Aborted, Unavailable
 from services.reporting.model.batch import Batch
 from services.reporting.rebuild.job import RebuildJob, RebuildTimings
 from services.reporting.rebuild.ports import ComparisonPage, TakenOver
-from services.reporting.rebuild.state import Difference, JobProgress, JobState, Operation, Phase
+from services.reporting.rebuild.state import Difference, JobKind, JobProgress, JobState, Phase
 from tests.fakes.chassis import FakeLease
 from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_rebuild import FakeConsumerProgress, FakeFactHistory
@@ -33,7 +33,7 @@ class FakeRebuildStore:
     async def take_over(self) -> JobState | None:
         return self.state if self.state and self.state.phase is not Phase.DONE else None
 
-    async def begin(self, operation: Operation) -> JobState:
+    async def begin(self, operation: JobKind) -> JobState:
         self.state = JobState(operation, 1, START)
         return self.state
 
@@ -88,7 +88,7 @@ async def verify(
 ) -> list[JobProgress]:
     """The progress of a job that is run to its end."""
     job = RebuildJob(FakeFactHistory(), store, consumers or FakeConsumerProgress(), lease or FakeLease(), timings)
-    async with aclosing(job.run(Operation.VERIFY)) as steps:
+    async with aclosing(job.run(JobKind.VERIFY)) as steps:
         return [progress async for progress in steps]
 
 
@@ -176,7 +176,7 @@ async def test_a_job_that_was_taken_over_ends() -> None:
 async def test_an_interrupted_job_releases_its_lease() -> None:
     lease = FakeLease()
     job = RebuildJob(FakeFactHistory(), FakeRebuildStore(), FakeConsumerProgress(), lease, QUICK)
-    async with aclosing(job.run(Operation.VERIFY)) as steps:
+    async with aclosing(job.run(JobKind.VERIFY)) as steps:
         await anext(steps)
     assert lease.released == 1
 

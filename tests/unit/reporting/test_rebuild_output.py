@@ -14,9 +14,9 @@ from services.reporting.rebuild.state import (
     CATCHING_UP,
     REPLAY_SOURCES,
     Difference,
+    JobKind,
     JobProgress,
     JobState,
-    Operation,
     Phase,
     ReplaySource,
     after_comparison,
@@ -25,7 +25,7 @@ from services.reporting.rebuild.state import (
 )
 from tests.fakes.reporting_attempts import START
 
-BEGUN = JobState(Operation.REBUILD, 3, START)
+BEGUN = JobState(JobKind.REBUILD, 3, START)
 FOUND = Difference("cells", "app:test:build", "passed", "3", "4")
 MISSING = Difference("cells", "app:test:build", "", "", '{"passed":4}')
 
@@ -46,8 +46,8 @@ def test_the_total_is_never_less_than_what_is_done() -> None:
     assert (state.done, state.total) == (30, 30)
 
 
-@pytest.mark.parametrize(("operation", "phase"), [(Operation.VERIFY, Phase.DONE), (Operation.REBUILD, Phase.SWAPPING)])
-def test_after_the_last_collection_verify_is_done_and_rebuild_swaps(operation: Operation, phase: Phase) -> None:
+@pytest.mark.parametrize(("operation", "phase"), [(JobKind.VERIFY, Phase.DONE), (JobKind.REBUILD, Phase.SWAPPING)])
+def test_after_the_last_collection_verify_is_done_and_rebuild_swaps(operation: JobKind, phase: Phase) -> None:
     state = begin_comparison(replace(BEGUN, operation=operation, phase=Phase.COMPARING), {"runs": 2, "cells": 1})
     state = after_comparison(state, 1, 1, token="r1")
     assert (state.stage, state.token, state.differences) == ("runs", "r1", 1)
@@ -74,7 +74,7 @@ def test_result_summary() -> None:
     assert (
         result_summary(state) == "rebuilt: generation 3 serves, 3 differences repaired, 1 facts that cannot be folded"
     )
-    assert result_summary(replace(state, operation=Operation.VERIFY, unreadable=0)) == "3 differences"
+    assert result_summary(replace(state, operation=JobKind.VERIFY, unreadable=0)) == "3 differences"
 
 
 class Terminal(io.StringIO):

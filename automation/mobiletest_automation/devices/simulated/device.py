@@ -7,7 +7,7 @@ from dataclasses import replace
 from mobiletest_automation.devices.port import (
     LAUNCH,
     NO_FOCUS,
-    Build,
+    AppUnderTest,
     DeviceFailure,
     DeviceInfo,
     LaunchOptions,
@@ -43,7 +43,7 @@ _MIN_SWIPE = 24
 class SimulatedApp:
     """The app under test, which is the only one, and what the device has around it."""
 
-    def __init__(self, build: Build, seed: Seed, timer: VirtualTimer, pace: Pace) -> None:
+    def __init__(self, build: AppUnderTest, seed: Seed, timer: VirtualTimer, pace: Pace) -> None:
         self._build = build
         self._seed = seed
         self._timer = timer
@@ -54,7 +54,7 @@ class SimulatedApp:
         # None before a model was installed.
         self.built_in_model: bool | None = None
 
-    async def install(self, build: Build) -> None:
+    async def install(self, build: AppUnderTest) -> None:
         self._build = build
         model = await self._model(build)
         if model.pace is not None:
@@ -63,7 +63,7 @@ class SimulatedApp:
         self.installed = RunningApp(model, self._seed, self._timer)
         self.installed.state.update(self._environment)
 
-    async def _model(self, build: Build) -> AppModel:
+    async def _model(self, build: AppUnderTest) -> AppModel:
         content = await build.read(BYTES_LIMIT + 1) if build.read is not None else b""
         try:
             model = read_artifact(content)
@@ -271,7 +271,7 @@ class SimulatedView:
 class SimulatedDevice:
     """A device whose app is a model. Its time is virtual; the pace says how much real time a run takes nevertheless."""
 
-    def __init__(self, info: DeviceInfo, build: Build, seed: Seed, pace: Pace = NO_PACE) -> None:
+    def __init__(self, info: DeviceInfo, build: AppUnderTest, seed: Seed, pace: Pace = NO_PACE) -> None:
         self._info = info
         self.timer = VirtualTimer(pace.scale)
         self.app = SimulatedApp(build, seed, self.timer, pace)

@@ -15,7 +15,7 @@ from mobiletest_automation.devices.simulated.app_model import (
     State,
 )
 from mobiletest_automation.devices.simulated.element_reader import ElementReader
-from mobiletest_automation.flows.documents import Limits, read_yaml
+from mobiletest_automation.flows.documents import DocumentLimits, read_yaml
 from mobiletest_automation.flows.expressions import WORDS
 from mobiletest_automation.flows.nodes import Node, read_optional
 from mobiletest_automation.flows.templates import Value
@@ -25,7 +25,7 @@ from mobiletest_automation.flows.texts import well_formed
 MARK = "app_model"
 
 BYTES_LIMIT = 512 * 1024
-BOUNDS = Limits(characters=BYTES_LIMIT, depth=20, values=50_000)
+BOUNDS = DocumentLimits(characters=BYTES_LIMIT, depth=20, values=50_000)
 BUILT_IN = Path(__file__).with_name("builtin.yaml")
 
 _FIELDS = (MARK, "app", "start", "launch", "state", "permissions", "screens", "links", "pace")

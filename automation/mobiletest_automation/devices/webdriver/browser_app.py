@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mobiletest_automation.devices.port import (
     LAUNCH,
-    Build,
+    AppUnderTest,
     DeviceFailure,
     LaunchOptions,
     LinkTarget,
@@ -59,13 +59,13 @@ _SCREENS = {
 class BrowserApp:
     """For chromedriver; uses the DevTools protocol where WebDriver has no command."""
 
-    def __init__(self, driver: DriverSession, build: Build, addresses: AddressPolicy = PUBLIC_ONLY) -> None:
+    def __init__(self, driver: DriverSession, build: AppUnderTest, addresses: AddressPolicy = PUBLIC_ONLY) -> None:
         self._driver = driver
         self._addresses = addresses
         self._build = build
         self._offline = False
 
-    async def install(self, build: Build) -> None:
+    async def install(self, build: AppUnderTest) -> None:
         self._build = build
 
     async def launch(self, options: LaunchOptions = LAUNCH) -> None:

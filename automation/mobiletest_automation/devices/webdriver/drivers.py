@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from mobiletest_automation.devices.port import (
-    Build,
+    AppUnderTest,
     DeviceFailure,
     DeviceInfo,
     NoteChange,
@@ -50,7 +50,7 @@ class HubSession:
     driver: DriverSession
     target: HubTarget
     info: DeviceInfo
-    build: Build
+    build: AppUnderTest
     app: str | None = None
     unclean: UncleanDevices | None = None
     note: NoteChange | None = None

@@ -7,7 +7,7 @@ from time import monotonic
 
 from mobiletest_automation.devices.port import (
     LAUNCH,
-    Build,
+    AppUnderTest,
     DeviceFailure,
     LaunchOptions,
     LinkTarget,
@@ -62,7 +62,7 @@ class PhoneApp:
         self._running: str | None = None
         self._checked = 0.0
 
-    async def install(self, build: Build) -> None:
+    async def install(self, build: AppUnderTest) -> None:
         if self._app is None:
             return
         app_id = self._known_app_id()

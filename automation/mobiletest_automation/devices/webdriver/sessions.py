@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from mobiletest_automation import logs
 from mobiletest_automation.devices.port import (
-    Build,
+    AppUnderTest,
     Device,
     DeviceFailure,
     DeviceInfo,
@@ -55,7 +55,7 @@ _unfinished: set[asyncio.Task[None]] = set()
 async def open_device(
     target: HubTarget,
     info: DeviceInfo,
-    build: Build,
+    build: AppUnderTest,
     *,
     app: str | None = None,
     on_session: OnSession | None = None,
@@ -205,7 +205,7 @@ class WebDriverHubs:
         self._unclean = unclean
 
     async def open_device(
-        self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
+        self, target: HubTarget, info: DeviceInfo, build: AppUnderTest, *, app: str | None, on_session: OnSession | None
     ) -> Device:
         return await open_device(target, info, build, app=app, on_session=on_session, unclean=self._unclean)
 

@@ -15,7 +15,7 @@ import uvloop
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
 from mobiletest_automation.devices.handles import attach, detach
-from mobiletest_automation.devices.port import Build, Device, OnSession, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Device, OnSession, Seed
 from mobiletest_automation.llm.budget import BudgetTracker
 from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply
 from mobiletest_automation.llm.endpoint import ModelEndpoint
@@ -167,7 +167,9 @@ class WorkerDevices:
     def __init__(self, worker: AttemptPorts) -> None:
         self._worker = worker
 
-    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
+    async def acquire(
+        self, platform: str, build: AppUnderTest, seed: Seed, *, on_session: OnSession | None = None
+    ) -> Device:
         return attach(await self._worker.acquire_device(), build, seed, self._worker.note_change)
 
     async def release(self, device: Device) -> None:

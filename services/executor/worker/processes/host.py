@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from mobiletest_automation.devices.handles import DeviceHandle, handle_of, note_change
-from mobiletest_automation.devices.port import Build, Device, DeviceFailure, Devices, OnSession, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailure, Devices, OnSession, Seed
 from mobiletest_automation.evidence.recorder import (
     ARTIFACT_BYTES_LIMIT,
     ARTIFACTS_LIMIT,
@@ -28,9 +28,9 @@ from services.chassis.errors import Unavailable
 from services.executor.worker.processes.messages import (
     AttemptPorts,
     FinishAttempt,
-    InvalidMessage,
     RawMessage,
     ReportProgress,
+    UnknownMessage,
 )
 from services.executor.worker.processes.remote_ports import PortServer, functions_of
 
@@ -59,7 +59,7 @@ class StoredEvidence:
         others = {other: artifact for other, artifact in self._stored.items() if other != name}
         used = sum(artifact.size_bytes for artifact in others.values())
         if len(others) >= ARTIFACTS_LIMIT or used + len(content) > ARTIFACT_BYTES_LIMIT or "/" in name:
-            raise InvalidMessage(
+            raise UnknownMessage(
                 "the artifact cannot be stored: the attempt has too many, or its name is not a file name"
             )
         earlier = self._stored.get(name)
@@ -103,7 +103,7 @@ class AttemptBaselines:
     async def load(self, name: str, form: str) -> bytes | None:
         key = baseline_key(name, form) if len(name) <= BASELINE_NAME_LIMIT else ""
         if not is_baseline_key(key):
-            raise InvalidMessage("a baseline has no such key")
+            raise UnknownMessage("a baseline has no such key")
         try:
             return await self._load(key)
         except (Unavailable, TimeoutError) as error:
@@ -129,7 +129,7 @@ class Services:
 class AttemptHost:
     """Answers the calls of one attempt, and holds its device until the attempt has ended in whatever way."""
 
-    def __init__(self, services: Services, *, org_id: str, platform: str, build: Build, seed: Seed) -> None:
+    def __init__(self, services: Services, *, org_id: str, platform: str, build: AppUnderTest, seed: Seed) -> None:
         self._services = services
         self._platform = platform
         self._build = build
@@ -153,7 +153,7 @@ class AttemptHost:
 
     async def acquire_device(self) -> DeviceHandle:
         if self._device is not None:
-            raise InvalidMessage("an attempt has one device")
+            raise UnknownMessage("an attempt has one device")
         self._device = await self._services.devices.acquire(
             self._platform, self._build, self._seed, on_session=self._services.on_session
         )
@@ -161,18 +161,18 @@ class AttemptHost:
 
     async def note_change(self, change: DeviceChange) -> None:
         if self._device is None:
-            raise InvalidMessage("the attempt has no device")
+            raise UnknownMessage("the attempt has no device")
         await note_change(self._device, change)
 
     async def read_file(self, path: str) -> bytes:
         if path not in self._services.files:
-            raise InvalidMessage("the test has no such file")
+            raise UnknownMessage("the test has no such file")
         return await self._services.files[path]()
 
     def report(self, progress: RawMessage) -> None:
         """Remember a report of progress, which is read only if the attempt ends without a result."""
         if len(self._reports) >= REPORTS_LIMIT:
-            raise InvalidMessage("too many reports")
+            raise UnknownMessage("too many reports")
         self._reports.append(progress)
 
     def finish(self, finished: FinishAttempt) -> AttemptResult | None:

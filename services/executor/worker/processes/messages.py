@@ -134,7 +134,7 @@ _KINDS: Final = (RunAttempt, CancelAttempt, Refused, ForgetCall, ReportProgress,
 _ADAPTERS: Final[dict[type[Any], TypeAdapter[Any]]] = {kind: TypeAdapter(kind) for kind in _KINDS}
 
 
-class InvalidMessage(Exception):
+class UnknownMessage(Exception):
     """What came from the other side is not one of the messages."""
 
 
@@ -171,7 +171,7 @@ def load(adapter: TypeAdapter[Any], message: RawMessage) -> Any:
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False, include_context=False)
         places = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['type']}" for each in wrong[:10])
-        raise InvalidMessage(f"invalid {message.kind}: {places}") from None
+        raise UnknownMessage(f"invalid {message.kind}: {places}") from None
 
 
 def dump(adapter: TypeAdapter[Any], value: object) -> bytes:
@@ -203,4 +203,4 @@ def decode(received: bytes) -> RawMessage:
         rest = memoryview(received)[len(head) + 1 :]
         return RawMessage(int(number), kind.decode(), rest[: int(size)], rest[int(size) :])
     except ValueError as error:
-        raise InvalidMessage("malformed message") from error
+        raise UnknownMessage("malformed message") from error

@@ -16,10 +16,10 @@ from services.executor.worker.processes.messages import (
     CancelAttempt,
     FinishAttempt,
     ForgetCall,
-    InvalidMessage,
     RawMessage,
     ReportProgress,
     RunAttempt,
+    UnknownMessage,
     decode,
     encode,
 )
@@ -111,7 +111,7 @@ class AttemptConversation:
         except ChildEnded as ended:
             log.warning("attempt_process_ended", run_id=order.request.run_id, pid=self._child.pid, cause=str(ended))
             return self._end_of_child(ended)
-        except InvalidMessage as error:
+        except UnknownMessage as error:
             log.error("attempt_process_confused", run_id=order.request.run_id, error=str(error))
             return self._end("lost", _lost(str(error)))
         result = self._host.finish(self.finished)
@@ -149,7 +149,7 @@ class AttemptConversation:
 
     def _start_call(self, message: RawMessage) -> None:
         if message.number in self._calls:
-            raise InvalidMessage("duplicate call number")
+            raise UnknownMessage("duplicate call number")
         call = asyncio.create_task(self._answer(message))
         self._calls[message.number] = call
         call.add_done_callback(self._call_ended(message.number))

@@ -23,9 +23,9 @@ from services.chassis import logs
 from services.chassis.message_stream import MessageStream
 from services.executor.worker.processes.messages import (
     ForgetCall,
-    InvalidMessage,
     RawMessage,
     Refused,
+    UnknownMessage,
     dump,
     encode,
     frame,
@@ -175,7 +175,7 @@ class PortServer:
         function = self._functions.get(call.kind)
         port = getattr(self._ports, function.port) if function is not None else None
         if function is None or port is None:
-            raise InvalidMessage(f"{call.kind} is not available")
+            raise UnknownMessage(f"{call.kind} is not available")
         return await function.call(port, call, self._identities)
 
 

@@ -142,7 +142,7 @@ class BuildHealth:
 
 
 @dataclass(frozen=True, slots=True)
-class Workspace:
+class ReportedWorkspace:
     """The part of an app's workspace view that reporting knows."""
 
     stats: AppStats

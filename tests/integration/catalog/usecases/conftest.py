@@ -15,8 +15,8 @@ from services.catalog.model.apps import App
 from services.catalog.model.builds import Build, artifact_key
 from services.catalog.model.keys import Organisation
 from services.catalog.model.organisation_limits import OrganisationLimits
-from services.catalog.ports import Change, Fact
-from services.catalog.spool import Spool
+from services.catalog.ports import Fact, Transaction
+from services.catalog.spool import UploadSpool
 from services.catalog.storage.artifact_bytes import MongoArtifactBytes
 from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.keys import MongoKeyRing
@@ -71,7 +71,7 @@ class RecordingStore(MongoStore):
         self.facts: list[Fact] = []
         self.changes = 0
 
-    async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
+    async def change(self, work: Callable[[Transaction], Awaitable[T]], *, of: str | None = None) -> T:
         announced: list[Fact] = []
 
         async def recorded(change: Any) -> T:
@@ -133,7 +133,7 @@ class Catalog:
             self.receiver(max_bytes=1000),
             quota=self.quota,
             storage=self.storage,
-            spool=Spool(self.spool_folder, max_bytes=1000, capacity=1 << 30),
+            spool=UploadSpool(self.spool_folder, max_bytes=1000, capacity=1 << 30),
             inspector=self.inspector,
             clock=self.clock,
             simulated_devices=simulated_devices,
@@ -145,7 +145,7 @@ class Catalog:
 
     def receiver(self, *, max_bytes: int) -> UploadedFiles:
         """For files of this size."""
-        spool = Spool(self.spool_folder, max_bytes=max_bytes, capacity=1 << 30)
+        spool = UploadSpool(self.spool_folder, max_bytes=max_bytes, capacity=1 << 30)
         return UploadedFiles(self.store, self.objects, spool, self.rate)
 
     async def upload(self, new: NewBuild, chunks: AsyncIterator[bytes], **options: Any) -> Build:

@@ -10,7 +10,7 @@ import pytest_asyncio
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import ATTACHED_LIMIT
 from services.catalog.model.values import Platform
-from services.catalog.ports import Change
+from services.catalog.ports import Transaction
 from services.catalog.storage.artifact_bytes import RESERVATIONS
 from services.catalog.usecases.imports import NewImport
 from services.catalog.usecases.tests import NewTest
@@ -134,7 +134,7 @@ class TestModels:
 
 class TestAttachedTests:
     async def test_an_app_at_its_limit_of_tests_refuses_another(self, catalog: Catalog, app: App) -> None:
-        async def fill(change: Change) -> None:
+        async def fill(change: Transaction) -> None:
             await change.apps.replace(replace(app, attached_tests=ATTACHED_LIMIT - 1))
 
         await catalog.store.change(fill, of=app.id)

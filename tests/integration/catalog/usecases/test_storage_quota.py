@@ -12,7 +12,7 @@ from services.catalog.model.apps import App
 from services.catalog.model.attachments import ATTACHED_LIMIT
 from services.catalog.model.tests import VERSION_BYTES, TestFilter
 from services.catalog.model.values import Counts, Page, Platform
-from services.catalog.ports import Change
+from services.catalog.ports import Transaction
 from services.catalog.storage.apps import APPS, COUNTERS
 from services.catalog.storage.builds import BUILDS
 from services.catalog.storage.deleted_tests import BATCH, DeletedTestSweeper
@@ -248,7 +248,7 @@ class TestImports:
 
 
 async def fill(catalog: Catalog, app: App, attached: int) -> None:
-    async def work(change: Change) -> None:
+    async def work(change: Transaction) -> None:
         await change.apps.replace(replace(app, attached_tests=attached))
 
     await catalog.store.change(work, of=app.id)

@@ -8,7 +8,14 @@ from uuid import uuid4
 import pytest
 from mobiletest.types.v1 import execution_pb2, run_config_pb2
 
-from mobiletest_automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, LaunchOptions, MarksUnavailable
+from mobiletest_automation.devices.port import (
+    AppUnderTest,
+    Device,
+    DeviceFailure,
+    DeviceInfo,
+    LaunchOptions,
+    MarksUnavailable,
+)
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 from mobiletest_automation.devices.webdriver.sessions import delete_session, open_device
 from mobiletest_automation.model.devices import Session
@@ -58,7 +65,7 @@ def use(hub: PhoneHub, unclean: FakeUncleanDevices, tmp_path: Path) -> Use:
             hub.broken.add("listApps")
             capabilities = {"platformName": "iOS", "appium:automationName": "XCUITest", "appium:bundleId": named}
         target = HubTarget(url=hub.url, capabilities=capabilities, **fields)
-        build = Build(org_id=org_id, package_name=package)
+        build = AppUnderTest(org_id=org_id, package_name=package)
         app = str(file) if app_id is not None else None
         device = await open_device(target, SIMULATOR if named else PHONE, build, app=app, unclean=unclean)
         try:

@@ -10,7 +10,7 @@ import pytest
 import structlog
 from aiohttp import web
 
-from mobiletest_automation.devices.port import Build, DeviceFailure, DeviceInfo
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, DeviceInfo
 from mobiletest_automation.devices.webdriver.driver_session import COMMAND_SECONDS, DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, HubConnection, HubUnreachable
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
@@ -186,7 +186,7 @@ async def test_a_late_session_is_deleted(hub: ScriptedHub) -> None:
     hub.answers["POST /session"] = opened_after(answered)
     target = HubTarget(url=hub.url, capabilities={"appium:automationName": "UiAutomator2"}, opening_seconds=0.1)
     with pytest.raises(DeviceFailure, match=r"opened no session within 0\.1 s") as raised:
-        await open_device(target, PHONE, Build())
+        await open_device(target, PHONE, AppUnderTest())
     assert raised.value.category is Category.DEVICE_UNAVAILABLE
     answered.set()
     assert await wait_for_unfinished(10)
@@ -208,14 +208,14 @@ async def test_a_refused_session_says_whether_the_device_or_the_app_is_at_fault(
         b'{"value": {"error": "session not created", "message": "%s"}}' % message.encode(), status=500
     )
     with pytest.raises(DeviceFailure) as raised:
-        await open_device(HubTarget(url=hub.url, capabilities={}), PHONE, Build())
+        await open_device(HubTarget(url=hub.url, capabilities={}), PHONE, AppUnderTest())
     assert (raised.value.category, message in raised.value.message) == (category, True)
 
 
 async def test_a_session_opened_after_a_cancellation_is_deleted(hub: ScriptedHub) -> None:
     answered = asyncio.Event()
     hub.answers["POST /session"] = opened_after(answered)
-    opening = asyncio.create_task(open_device(HubTarget(url=hub.url, capabilities={}), PHONE, Build()))
+    opening = asyncio.create_task(open_device(HubTarget(url=hub.url, capabilities={}), PHONE, AppUnderTest()))
     await eventually(lambda: hub.asked)
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -229,7 +229,7 @@ async def test_closing_does_not_wait_for_a_dead_hub(hub: ScriptedHub) -> None:
     hub.answers["POST /session"] = opened
     hub.answers["DELETE /session/one"] = never
     assert not await delete_session(Session(hub.url, "one"), timeout=0.1)
-    device = await open_device(HubTarget(url=hub.url, capabilities={}), PHONE, Build())
+    device = await open_device(HubTarget(url=hub.url, capabilities={}), PHONE, AppUnderTest())
     closing = asyncio.create_task(device.close())
     await eventually(lambda: hub.asked[-2:] == ["POST /session", "DELETE /session/one"])
     closing.cancel()
@@ -242,7 +242,7 @@ async def test_a_session_that_may_be_left_behind_is_logged(hub: ScriptedHub, cod
     hub.answers["POST /session"] = opened
     refusal = b'{"value": {"error": "%s", "message": "no"}}' % code.encode()
     hub.answers["DELETE /session/one"] = says(refusal, status=500)
-    device = await open_device(HubTarget(url=hub.url, capabilities={}), PHONE, Build())
+    device = await open_device(HubTarget(url=hub.url, capabilities={}), PHONE, AppUnderTest())
     with structlog.testing.capture_logs() as said:
         await device.close()
     assert ("session_not_deleted" in [entry["event"] for entry in said]) is told
@@ -270,7 +270,7 @@ async def test_a_hub_that_does_not_answer_is_not_ready(hub: ScriptedHub) -> None
 async def test_sessions_end_when_idle_and_pages_load_in_less_time_than_a_command_has(hub: ScriptedHub) -> None:
     hub.answers["POST /session"] = opened
     for capabilities in ({"appium:automationName": "UiAutomator2"}, {"browserName": "chrome"}):
-        device = await open_device(HubTarget(url=hub.url, capabilities=capabilities), PHONE, Build())
+        device = await open_device(HubTarget(url=hub.url, capabilities=capabilities), PHONE, AppUnderTest())
         await device.close()
     phone, browser = [body["capabilities"]["alwaysMatch"] for body in hub.bodies if body]
     assert phone["appium:newCommandTimeout"] == 90.0

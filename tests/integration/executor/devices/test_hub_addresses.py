@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from deploy.local.ports import Ports
-from mobiletest_automation.devices.port import Build, DeviceFailure, DeviceInfo
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, DeviceInfo
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, HubConnection
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 from mobiletest_automation.devices.webdriver.sessions import open_device
@@ -58,5 +58,5 @@ async def test_an_unreachable_hub_is_described_without_its_address() -> None:
     with Ports() as ports:
         url = f"http://127.0.0.1:{ports.take()}"
         with pytest.raises(DeviceFailure, match=r"the hub cannot be reached \(ClientConnectorError\)") as raised:
-            await open_device(HubTarget(url=url, capabilities={}), PHONE, Build())
+            await open_device(HubTarget(url=url, capabilities={}), PHONE, AppUnderTest())
     assert "127.0.0.1" not in raised.value.message

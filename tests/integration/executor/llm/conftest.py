@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
-from mobiletest_automation.devices.port import Build
+from mobiletest_automation.devices.port import AppUnderTest
 from mobiletest_automation.llm.budget import ModelBudget
 from mobiletest_automation.llm.chat_client import ChatClient, ModelEndpoint
 from mobiletest_automation.llm.language_models import LanguageModels
@@ -69,7 +69,7 @@ class World:
             attempt=1,
             platform="android",
             steps=list(steps),
-            build=Build(app_name="Demo", read=read if app else None),
+            build=AppUnderTest(app_name="Demo", read=read if app else None),
             config=config or RunConfig(),
             app_prompt=prompt,
             step_seconds=5,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mobiletest_automation.devices.port import Build, DeviceFailure, PageSource
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, PageSource
 from mobiletest_automation.evidence.failure_capture import LOG_BYTES, MARGIN_SECONDS, TREE_BYTES, FailureCapture
 from mobiletest_automation.evidence.recorder import ARTIFACTS_LIMIT, TEXTS_LIMIT, StepRecorder
 from mobiletest_automation.model.failures import Category
@@ -126,7 +126,7 @@ async def test_every_failure_is_captured(category: Category) -> None:
 async def test_an_app_that_does_not_start_is_captured() -> None:
     device = FakeDevice()
     device.failing["launch"] = DeviceFailure(Category.APP_LAUNCH_FAILED, "it died")
-    result = await attempt(device, "Tap Pay", build=Build())
+    result = await attempt(device, "Tap Pay", build=AppUnderTest())
     assert (result.failure is not None, kept(result)) == (
         True,
         {"attempt-2-end.png": PICTURE, "attempt-2-end-tree.xml": TREE},

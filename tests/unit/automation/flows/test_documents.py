@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobiletest_automation.flows.documents import Limits, read_json, read_yaml
+from mobiletest_automation.flows.documents import DocumentLimits, read_json, read_yaml
 from mobiletest_automation.flows.nodes import DocumentError, Node
 
 
@@ -78,7 +78,7 @@ def test_json_has_the_same_limits() -> None:
     with pytest.raises(DocumentError, match="nested deeper than 40"):
         read_json(deep, "doc")
     with pytest.raises(DocumentError, match="more than 3 values"):
-        read_json([1, 2, 3], "doc", Limits(values=3))
+        read_json([1, 2, 3], "doc", DocumentLimits(values=3))
     with pytest.raises(DocumentError, match="a key must be a text"):
         read_json({1: 2}, "doc")
     with pytest.raises(DocumentError, match="object is not a JSON value"):
@@ -88,9 +88,9 @@ def test_json_has_the_same_limits() -> None:
 
 
 def test_the_total_characters_of_json_are_limited() -> None:
-    assert read_json(["abc", "de"], "steps", Limits(characters=5)).items()
+    assert read_json(["abc", "de"], "steps", DocumentLimits(characters=5)).items()
     with pytest.raises(DocumentError, match=r"steps\[1\]: more than 5 characters in all"):
-        read_json(["abc", "def"], "steps", Limits(characters=5))
+        read_json(["abc", "def"], "steps", DocumentLimits(characters=5))
 
 
 def test_huge_numbers_can_be_read() -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mobiletest_automation.devices.port import Build, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Seed
 from mobiletest_automation.devices.webdriver.hub_connection import Json
 from mobiletest_automation.devices.webdriver.hub_target import AppDelivery, HubTarget
 from services.executor.pools.hub_health import HealthPolicy
@@ -23,4 +23,4 @@ async def file() -> Path:
     return Path("/cache/app.ipa")
 
 
-APP = Build(file=file)
+APP = AppUnderTest(file=file)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mobiletest_automation.devices.port import NO_BUILD, Build, DeviceFailure
+from mobiletest_automation.devices.port import NO_BUILD, AppUnderTest, DeviceFailure
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
 from mobiletest_automation.model.devices import Session
 from mobiletest_automation.model.failures import Category
@@ -59,7 +59,7 @@ async def test_only_failures_of_a_hub_make_it_unhealthy(category: Category) -> N
     with pytest.raises(DeviceFailure, match="not the hub"):
         await pools.acquire(
             "ios",
-            Build(file=fail) if category is Category.NETWORK_ERROR else NO_BUILD,
+            AppUnderTest(file=fail) if category is Category.NETWORK_ERROR else NO_BUILD,
             SEED,
             on_session=fail if category is Category.EXECUTOR_LOST else None,
         )

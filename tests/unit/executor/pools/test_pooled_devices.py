@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mobiletest_automation.devices.port import NO_BUILD, Build, DeviceFailure
+from mobiletest_automation.devices.port import NO_BUILD, AppUnderTest, DeviceFailure
 from mobiletest_automation.model.devices import Session
 from mobiletest_automation.model.failures import Category
 from services.executor import telemetry
@@ -114,7 +114,7 @@ async def test_a_run_waits_for_the_only_suitable_device_while_others_are_free() 
 
 
 async def test_installed_apps_are_used_on_simulated_and_dedicated_devices_only() -> None:
-    mine, skipping = hub_pool("mine"), Build(org_id="a", skips_install=True)
+    mine, skipping = hub_pool("mine"), AppUnderTest(org_id="a", skips_install=True)
     assert mine.hub is not None
     mine = replace(mine, organisation="a", hub=replace(mine.hub, dedicated=True))
     hubs = FakeHubs()
@@ -138,7 +138,7 @@ async def test_a_pool_is_used_by_the_organisations_that_it_accepts() -> None:
     assert accepted == [("ios", "a"), ("android", "b")]
     assert not pools.accepts("windows", "a")
     with pytest.raises(DeviceFailure, match="no device pool for ios"):
-        await pools.acquire("ios", Build(org_id="b"), SEED)
+        await pools.acquire("ios", AppUnderTest(org_id="b"), SEED)
 
 
 async def test_slots_are_reported_as_metrics() -> None:

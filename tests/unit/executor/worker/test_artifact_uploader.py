@@ -10,7 +10,7 @@ import pytest
 from services.chassis.errors import Unavailable
 from services.executor.artifacts import ArtifactKey
 from services.executor.worker.artifact_uploader import ArtifactUploader
-from services.executor.worker.spool import Spool
+from services.executor.worker.spool import ArtifactSpool
 from tests.eventually import eventually
 
 
@@ -48,7 +48,7 @@ class FakeRuns:
 
 class Scene:
     def __init__(self, folder: Path, *, max_bytes: int = 1000, deadline: float = 3600) -> None:
-        self.store, self.runs, self.spool = FakeStore(), FakeRuns(), Spool(folder, max_bytes)
+        self.store, self.runs, self.spool = FakeStore(), FakeRuns(), ArtifactSpool(folder, max_bytes)
         self.artifacts = ArtifactUploader(self.store, self.spool, self.runs, deadline=deadline)  # type: ignore[arg-type]
 
     async def waiting(self) -> list[str]:
@@ -145,7 +145,7 @@ async def test_a_file_uploaded_by_another_process_is_skipped(scene: Scene, tmp_p
     await scene.artifacts.put("run", 1, "a.png", b"x")
     scene.store.down = None
 
-    class Racing(Spool):
+    class Racing(ArtifactSpool):
         async def waiting(self):  # type: ignore[no-untyped-def]
             items = await super().waiting()
             await super().remove(items[0])

@@ -12,7 +12,7 @@ from mobiletest_automation.devices.port import DeviceFailure
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model_ports import ModelFailed
 from mobiletest_automation.scripting.http import HttpFailed
-from services.executor.worker.processes.messages import ForgetCall, InvalidMessage, Refused, decode, frame
+from services.executor.worker.processes.messages import ForgetCall, Refused, UnknownMessage, decode, frame
 from services.executor.worker.processes.remote_ports import (
     ANSWER,
     CallFailed,
@@ -237,5 +237,5 @@ class WrongWire(Wire):
 
 async def test_an_answer_has_the_type_of_the_port(notes: WorkerNotes) -> None:
     wire = WrongWire(Ports(notes=notes))
-    with pytest.raises(InvalidMessage, match=r"invalid answer: 0: tuple_type"):
+    with pytest.raises(UnknownMessage, match=r"invalid answer: 0: tuple_type"):
         await wire.link.proxies(Ports, wire.server.available).notes.titles("a")

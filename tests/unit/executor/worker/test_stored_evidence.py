@@ -8,7 +8,7 @@ from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, AttemptResult
 from services.executor.worker.processes import host as hosts
 from services.executor.worker.processes.host import AttemptHost, Services
-from services.executor.worker.processes.messages import FinishAttempt, InvalidMessage
+from services.executor.worker.processes.messages import FinishAttempt, UnknownMessage
 from tests.fakes.devices import FakeDevices, FakeEvidence
 
 KILLED = Failure(Category.SCRIPT_ERROR, "too much", "too much")
@@ -33,12 +33,12 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 async def test_an_attempt_stores_no_more_than_it_may(scene: Scene) -> None:
     await scene.keep("a.png", b"12345")
-    with pytest.raises(InvalidMessage, match="too many"):
+    with pytest.raises(UnknownMessage, match="too many"):
         await scene.keep("b.png", b"123456")
     await scene.keep("a.png", b"1")  # in place of the earlier one
     await scene.keep("b.png", b"123456")
     await scene.keep("c.png", b"1")
-    with pytest.raises(InvalidMessage, match="too many"):
+    with pytest.raises(UnknownMessage, match="too many"):
         await scene.keep("d.png", b"")
     assert set(scene.evidence.kept) == {"a.png", "b.png", "c.png"}
 
@@ -53,7 +53,7 @@ async def test_what_could_not_be_stored_takes_no_room(scene: Scene) -> None:
 
 
 async def test_an_artifact_has_the_name_of_a_file(scene: Scene) -> None:
-    with pytest.raises(InvalidMessage, match="name"):
+    with pytest.raises(UnknownMessage, match="name"):
         await scene.keep("../../other-run/1/a.png", b"1")
 
 

@@ -11,7 +11,7 @@ from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.run_config import RunConfig
 from services.chassis.errors import FailedPrecondition, Unavailable
 from services.executor.ports.runs import Claim
-from services.executor.worker.processes.messages import InvalidMessage, RunAttempt, decode, encode
+from services.executor.worker.processes.messages import RunAttempt, UnknownMessage, decode, encode
 from services.executor.worker.variables import VariableReader
 from tests.fakes.attempt_processes import LIMITS
 from tests.fakes.executor import FakeCatalog, plan
@@ -66,7 +66,7 @@ def test_an_error_about_a_message_of_a_process_shows_no_values() -> None:
     damaged = order.replace(b'"PASSWORD":"s3cret"', b'"PASSWORD":["s3cret"]')
     head, _, body = damaged.partition(b"\n")
     number, kind, _ = head.split(b" ")
-    with pytest.raises(InvalidMessage) as invalid:
+    with pytest.raises(UnknownMessage) as invalid:
         decode(b"%s %s %d\n" % (number, kind, len(body)) + body).parse(RunAttempt)
     assert "request.env.PASSWORD" in str(invalid.value)
     assert "s3cret" not in str(invalid.value)

@@ -11,7 +11,7 @@ from aiohttp.test_utils import make_mocked_request
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.gateway.dashboard.assets import Assets
-from services.gateway.dashboard.matrix import GROUPS, TESTS, Selection
+from services.gateway.dashboard.matrix import GROUPS, TESTS, MatrixSelection
 from services.gateway.dashboard.pages import render_in_turns, set_up
 from services.gateway.dashboard.resources import OPERATIONS, read, read_parts
 from services.gateway.page_turns import RenderAs, T
@@ -92,8 +92,8 @@ async def test_a_page_is_rendered_in_slices() -> None:
     assert turns > 5
 
 
-def select(rows: list[dict[str, Any]], search: str = "", classification: str = "", order: str = "") -> Selection:
-    selection = Selection(search, classification, order)
+def select(rows: list[dict[str, Any]], search: str = "", classification: str = "", order: str = "") -> MatrixSelection:
+    selection = MatrixSelection(search, classification, order)
     for each in rows:
         selection.add(orjson.dumps(each))
     return selection

@@ -1,6 +1,6 @@
 """Small app models for tests, and what devices show of them."""
 
-from mobiletest_automation.devices.port import Build, DeviceInfo, Seed
+from mobiletest_automation.devices.port import AppUnderTest, DeviceInfo, Seed
 from mobiletest_automation.devices.simulated.device import SimulatedDevice
 from mobiletest_automation.screen.elements import Element, walk
 from mobiletest_automation.screen.outline import Outline
@@ -12,13 +12,13 @@ start: first
 """
 
 
-def build(text: str) -> Build:
+def build(text: str) -> AppUnderTest:
     content = text.encode()
 
     async def read(limit: int) -> bytes:
         return content[:limit]
 
-    return Build(app_name="Test", read=read)
+    return AppUnderTest(app_name="Test", read=read)
 
 
 async def started(text: str, *, run_id: str = "run", attempt: int = 1, platform: str = "android") -> SimulatedDevice:

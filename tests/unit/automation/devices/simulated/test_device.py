@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from mobiletest_automation.devices.port import NO_BUILD, Build, DeviceFailure, DeviceInfo, LaunchOptions, Seed
+from mobiletest_automation.devices.port import NO_BUILD, AppUnderTest, DeviceFailure, DeviceInfo, LaunchOptions, Seed
 from mobiletest_automation.devices.simulated.app_model import FILLED_LIMIT
 from mobiletest_automation.devices.simulated.device import SimulatedDevice
 from mobiletest_automation.model.failures import Category
@@ -204,7 +204,7 @@ async def test_a_failure_to_read_the_artifact_keeps_its_category() -> None:
 
     device = SimulatedDevice(DeviceInfo("s", "ios", simulated=True), NO_BUILD, Seed("r", 1))
     with pytest.raises(DeviceFailure, match="no catalog"):
-        await device.app.install(Build(read=read))
+        await device.app.install(AppUnderTest(read=read))
 
 
 async def test_a_closed_device_has_no_app() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mobiletest_automation.devices.port import Build, DeviceInfo, UncleanDevices
+from mobiletest_automation.devices.port import AppUnderTest, DeviceInfo, UncleanDevices
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import Json
@@ -44,7 +44,7 @@ def phone(
 ) -> WebDriverDevice:
     info = DeviceInfo("phone-1", platform, simulated=False)
     driver = fake_driver(hub, {"automationName": AUTOMATION[platform], "udid": "phone"})
-    build = Build(package_name=package)
+    build = AppUnderTest(package_name=package)
     return assemble_device(HubSession(driver=driver, target=target, info=info, build=build, app=app, unclean=unclean))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mobiletest_automation.devices.port import Build, DeviceFailure, LaunchOptions, MarksUnavailable, Seed
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, LaunchOptions, MarksUnavailable, Seed
 from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.flows.device_commands import Mode
@@ -146,7 +146,7 @@ async def test_what_another_process_is_about_to_change_is_noted_by_the_one_that_
         Services(devices=FakeDevices(device), evidence=FakeEvidence()),
         org_id="a",
         platform="android",
-        build=Build(),
+        build=AppUnderTest(),
         seed=Seed("r", 1),
     )
     await worker.acquire_device()
@@ -156,7 +156,7 @@ async def test_what_another_process_is_about_to_change_is_noted_by_the_one_that_
         await worker.note_change(change)
 
     driver = fake_driver(hub, {"automationName": "UiAutomator2", "udid": "phone"})
-    build = Build(package_name=APP)
+    build = AppUnderTest(package_name=APP)
     session = HubSession(driver=driver, target=TARGET, info=device.info, build=build, note=note)
     attached = assemble_device(session)
     await attached.app.set_mode(Mode.DARK, on=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mobiletest_automation.devices.port import Build, DeviceFailure, DeviceInfo, LaunchOptions, LinkTarget
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, DeviceInfo, LaunchOptions, LinkTarget
 from mobiletest_automation.devices.webdriver.android import AndroidCommands
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
@@ -41,7 +41,7 @@ async def test_only_documented_driver_commands_are_used(platform: str) -> None:
     hub.replies["mobile: isAppInstalled"] = lambda _: next(installed)
     device = phone(platform, hub, target=SHARED, unclean=FakeUncleanDevices())
     await device.cleaner.prepare()
-    await device.app.install(Build())
+    await device.app.install(AppUnderTest())
     await device.app.launch(
         LaunchOptions(clear_state=True, permissions={"all": "deny", "camera": "allow"}, arguments={"a": 1})
     )
@@ -149,8 +149,8 @@ WEB_PAGE = LaunchOptions(app_id="https://example.com/shop")
          "is not the package name of an app"),
         ("android ios", {}, lambda it: it.app.launch(WEB_PAGE), Category.SCRIPT_ERROR,
          "is a web page, not an app of this device"),
-        ("android ios", {"mobile: installApp": NO_ABI}, lambda it: it.app.install(Build()), Category.APP_INSTALL_FAILED,
-         "INSTALL_FAILED_NO_MATCHING_ABIS"),
+        ("android ios", {"mobile: installApp": NO_ABI}, lambda it: it.app.install(AppUnderTest()),
+         Category.APP_INSTALL_FAILED, "INSTALL_FAILED_NO_MATCHING_ABIS"),
         ("android ios", {"mobile: terminateApp": DriverError("unknown error", "no such app")},
          lambda it: it.app.launch(), Category.APP_LAUNCH_FAILED,
          rf"{APP} was not launched: unknown error: no such app"),
@@ -213,7 +213,7 @@ async def test_a_broken_package_of_a_driver_is_a_wrong_configuration(
     monkeypatch.syspath_prepend(tmp_path)
     target = HubTarget(url="http://127.0.0.1:9", capabilities={"appium:automationName": name})
     with fails(Category.CONFIG_INVALID, name):
-        await open_device(target, DeviceInfo("phone-1", "android", simulated=False), Build())
+        await open_device(target, DeviceInfo("phone-1", "android", simulated=False), AppUnderTest())
 
 
 @pytest.mark.parametrize("moment", [1e300, -1e300, 1e15, -1, None, "yesterday", [1]])
@@ -248,7 +248,7 @@ async def test_an_app_that_ends_without_being_stopped_has_crashed() -> None:
 async def test_an_unknown_app_is_neither_installed_nor_launched(platform: str) -> None:
     hub = FakeHub()
     device = phone(platform, hub, app=None, package=None)
-    await device.app.install(Build())
+    await device.app.install(AppUnderTest())
     assert hub.asked == []
     with fails(Category.CONFIG_INVALID, "unknown app under test"):
         await device.app.launch()
@@ -269,7 +269,7 @@ async def test_an_install_error_does_not_show_where_the_file_is() -> None:
     url = "https://worker-3.example:8090/files/secret-token/app.apk"
     hub = FakeHub({"mobile: installApp": DriverError("unknown error", f"Cannot download {url}: 500")})
     with pytest.raises(DeviceFailure, match="Cannot download the file: 500") as raised:
-        await phone("android", hub, app=url).app.install(Build())
+        await phone("android", hub, app=url).app.install(AppUnderTest())
     assert "worker-3" not in raised.value.message
 
 
@@ -277,6 +277,6 @@ async def test_an_install_error_does_not_show_where_the_file_is() -> None:
 async def test_in_a_phones_browser_the_page_is_read(platform: str) -> None:
     info = DeviceInfo("phone-1", platform, simulated=False)
     driver = fake_driver(FakeHub(), {"automationName": AUTOMATION[platform], "browserName": "Safari"})
-    device = assemble_device(HubSession(driver=driver, target=TARGET, info=info, build=Build(package_name=APP)))
+    device = assemble_device(HubSession(driver=driver, target=TARGET, info=info, build=AppUnderTest(package_name=APP)))
     with pytest.raises(DeviceFailure, match="answer from the page is malformed"):
         await device.view.tree()

@@ -7,7 +7,7 @@ import pytest
 
 from mobiletest_automation.devices import webdriver
 from mobiletest_automation.devices.gestures import scroll, swipe
-from mobiletest_automation.devices.port import Build, DeviceFailure, DeviceInfo
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, DeviceInfo
 from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.devices.webdriver.android import AndroidCommands
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
@@ -28,7 +28,7 @@ PAGE_SCRIPT = files(webdriver).joinpath("page.js").read_text()
 
 def browser(hub: FakeHub) -> WebDriverDevice:
     info = DeviceInfo("browser-1", "android", simulated=False)
-    return assemble_device(HubSession(driver=fake_driver(hub), target=TARGET, info=info, build=Build()))
+    return assemble_device(HubSession(driver=fake_driver(hub), target=TARGET, info=info, build=AppUnderTest()))
 
 
 async def swipe_left(device: WebDriverDevice) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mobiletest_automation.devices.port import Build, DeviceInfo
+from mobiletest_automation.devices.port import AppUnderTest, DeviceInfo
 from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import Json
 from mobiletest_automation.flows.loader import parse_flow
@@ -46,7 +46,7 @@ def test_a_device_says_what_it_cannot_do(platform: str, udid: str, step: object,
     browser = platform == "browser"
     capabilities: dict[str, Json] = {} if browser else {"automationName": AUTOMATION[platform], "udid": udid}
     info = DeviceInfo("phone-1", "android" if browser else platform, simulated=False, browser=browser)
-    driver, build = fake_driver(FakeHub(), capabilities), Build(package_name=APP)
+    driver, build = fake_driver(FakeHub(), capabilities), AppUnderTest(package_name=APP)
     device = assemble_device(HubSession(driver=driver, target=TARGET, info=info, build=build))
     said = device.unsupported(parse_flow([step]).steps[0].command)
     assert said == "" if not reason else reason in said
