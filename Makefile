@@ -95,8 +95,8 @@ examples: venv proto ## Record the examples of the API documentation from a runn
 	$(BIN)/python -m tests.reference
 
 cli-types: venv proto ## Write the types of the command line from the OpenAPI document
-	mkdir -p build && $(BIN)/python -m services.gateway.openapi > build/openapi.json
-	$(BIN)/datamodel-codegen --input build/openapi.json --input-file-type openapi --output cli/mobiletest_cli/api_types.py \
+	mkdir -p build && $(BIN)/python -m deploy.cli_types > build/cli-openapi.json
+	$(BIN)/datamodel-codegen --input build/cli-openapi.json --input-file-type openapi --output cli/mobiletest_cli/api_types.py \
 		--output-model-type typing.TypedDict --target-python-version 3.11 --use-standard-collections --use-union-operator \
 		--enum-field-as-literal all --disable-timestamp --formatters builtin
 	$(BIN)/ruff format -q cli/mobiletest_cli/api_types.py
