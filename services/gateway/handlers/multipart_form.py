@@ -19,6 +19,7 @@ FILE = "file"
 # What may be sent as a file too, because it is long: `curl -F metadata=@build.json`.
 FIELDS = frozenset(("version", "metadata", "package_name", "version_suffix"))
 FORM_TYPE = "multipart/form-data"
+# Besides the file.
 MAX_FIELDS = 100
 # Of a line of the header of a part.
 MAX_LINE_BYTES = 8192
@@ -44,7 +45,7 @@ class MultipartForm:
         self._max_part_bytes = upload.settings.max_upload_bytes
         self._max_fields_bytes = upload.settings.max_body_bytes
         self._events = _parse(upload.chunks(), boundary)
-        self._fields_read = self._fields_bytes = 0
+        self._fields_bytes = 0
 
     async def next_file(self) -> FormPart | None:
         """Read fields up to the next file; None at the end of the form."""
@@ -94,9 +95,6 @@ class MultipartForm:
 
     async def _read_field(self, name: str) -> None:
         content = bytearray()
-        self._fields_read += 1
-        if self._fields_read > MAX_FIELDS:
-            raise HttpError(413, f"The form has more than {MAX_FIELDS} fields", "BODY_TOO_LARGE", close=True)
         async for chunk in self.chunks():
             content += chunk
             self._fields_bytes += len(chunk)
@@ -141,17 +139,22 @@ class _Parts:
             max_header_size=MAX_LINE_BYTES,
         )
         self._events: list[FormPart | bytes | None] = []
+        self._count = 0
         self._lines: list[bytes] = []
         self._name = self._value = b""
         self.is_whole = False
 
     def read(self, content: bytes) -> list[FormPart | bytes | None]:
-        """FormParserError: it is no form. HttpError: the header of a part cannot be read."""
+        """FormParserError: it is no form. HttpError: it has too many parts, or the header of one cannot be read."""
         self._parser.write(content)
         events, self._events = self._events, []
         return events
 
     def _begin(self) -> None:
+        # Counted here, because a packet has room for thousands of parts and is parsed before the first is passed on.
+        self._count += 1
+        if self._count > MAX_FIELDS + 1:
+            raise HttpError(413, f"The form has more than {MAX_FIELDS} fields", "BODY_TOO_LARGE", close=True)
         self._lines = []
 
     def _add_name(self, data: bytes, start: int, end: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 from aiohttp import hdrs
 from aiohttp.test_utils import make_mocked_request
 
-from services.gateway.handlers.multipart_form import MAX_LINE_BYTES, MAX_LINES, MultipartForm, open_form
+from services.gateway.handlers.multipart_form import MAX_FIELDS, MAX_LINE_BYTES, MAX_LINES, MultipartForm, open_form
 from services.gateway.handlers.upload_reader import UploadReader
 from services.gateway.http.json_responses import HttpError
 from services.gateway.settings import Settings
@@ -101,6 +101,16 @@ async def test_unusual_forms_are_read(content: bytes) -> None:
 @pytest.mark.parametrize("header", [b"", b"Content-Type: text/plain\r\n"])
 async def test_a_part_without_a_name_is_a_field_without_one(header: bytes) -> None:
     assert await read(one_part(header)) == [("", None, b"content")]
+
+
+async def test_a_form_has_a_limited_number_of_parts() -> None:
+    """They are counted while a packet is parsed: it has room for thousands, whose headers would take seconds."""
+    field = b"--b\r\n\r\n\r\n"
+    assert len(await read(field * MAX_FIELDS + one_part(DISPOSITION))) == MAX_FIELDS + 1
+    for packet in (7, 1 << 20):
+        with pytest.raises(HttpError, match=f"more than {MAX_FIELDS} fields") as error:
+            await parts_of(field * (MAX_FIELDS + 1) + one_part(DISPOSITION), packet)
+        assert (error.value.status, error.value.code) == (413, "BODY_TOO_LARGE")
 
 
 @pytest.mark.parametrize(
