@@ -1,5 +1,6 @@
 """Multipart forms with files, read as a stream."""
 
+import warnings
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
@@ -200,7 +201,9 @@ def _read_header(lines: Sequence[bytes]) -> FormPart:
     """HttpError: it cannot be read."""
     try:
         headers, _ = HeadersParser().parse_headers([*lines, b""])
-        _, parameters = parse_content_disposition(headers.get(hdrs.CONTENT_DISPOSITION))
+        # aiohttp warns of each header that is not valid, and Python would keep every text of a warning for ever.
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+            _, parameters = parse_content_disposition(headers.get(hdrs.CONTENT_DISPOSITION))
         name, filename = (content_disposition_filename(parameters, key) for key in ("name", "filename"))
     except (HttpProcessingError, ValueError):
         raise _invalid_form("the header of a part cannot be read") from None

@@ -103,6 +103,14 @@ async def test_a_part_without_a_name_is_a_field_without_one(header: bytes) -> No
     assert await read(one_part(header)) == [("", None, b"content")]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "value", [b"", b";", b"form data", b"form-data; name", b'form-data; name="a"; name="b"', b"form-data; name*=x"]
+)
+async def test_a_malformed_disposition_names_nothing_and_leaves_no_warning(value: bytes) -> None:
+    assert await read(one_part(b"Content-Disposition: " + value + b"\r\n")) == [("", None, b"content")]
+
+
 async def test_a_form_has_a_limited_number_of_parts() -> None:
     """They are counted while a packet is parsed: it has room for thousands, whose headers would take seconds."""
     field = b"--b\r\n\r\n\r\n"
