@@ -41,9 +41,8 @@ from services.reporting.storage import documents as d
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
 from services.reporting.storage.verdicts import MongoVerdicts
-from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.compare import Comparisons
-from services.reporting.usecases.gate import GateRequest, Gates
+from services.reporting.usecases.gate import BuildGates, GateRequest, Gates
 from services.reporting.usecases.report_sources import ReportSources
 
 TESTS, ROUNDS, ATTEMPTS = 100, 40, 40

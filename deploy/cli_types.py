@@ -13,7 +13,7 @@ from services.gateway.contract.operations import all_operations
 from services.gateway.openapi.document import document_json
 
 _PACKAGE = Path(__file__).parents[1] / "cli" / "mobiletest_cli"
-_REFERENCE = re.compile(r'"#/components/schemas/(\w+)"')
+_REFERENCE = re.compile(r'"#/components/schemas/(\w+)"', re.ASCII)
 
 
 def used_names() -> Iterator[str]:

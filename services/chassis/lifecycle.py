@@ -6,19 +6,25 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from math import nan
+from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import uvloop
 
 from services.chassis import logs, metrics
-from services.chassis.certificate_expiry import show_certificate_expiry
-from services.chassis.settings import ProcessSettings, load
+from services.chassis.settings import PREFIX, ProcessSettings, load
 
 CANCEL_AGAIN_SECONDS = 1.0
 # Hardly any objects are in cycles: with the default of 700 a busy process spends a tenth of its time on them.
 COLLECT_EVERY = (50_000, 20, 20)
 
 log = logs.get(__name__)
+
+_expires_at = metrics.gauge(
+    "mobiletest_certificate_expires_at_seconds", "Unix time at which a certificate expires", ["certificate"]
+)
 
 S = TypeVar("S", bound=ProcessSettings)
 
@@ -184,3 +190,21 @@ async def _first(death: Coroutine[Any, Any, object], stopped: Coroutine[Any, Any
     for task in tasks:
         task.cancel()
     return tasks[0] in done
+
+
+def show_certificate_expiry(settings: ProcessSettings) -> None:
+    """Show the certificates whose files the settings name, by the variable that names them."""
+    for name in type(settings).model_fields:
+        path = getattr(settings, name)
+        if name.endswith("_certificate_file") and path is not None:
+            _expires_at.labels(PREFIX + name.upper()).set_function(partial(expires_at, path))
+
+
+def expires_at(path: Path) -> float:
+    """The Unix time at which the first certificate of a PEM file expires; NaN when it cannot be read."""
+    from cryptography import x509
+
+    try:
+        return x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc.timestamp()
+    except (OSError, ValueError):
+        return nan

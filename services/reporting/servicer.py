@@ -22,10 +22,9 @@ from services.reporting.messages import (
 )
 from services.reporting.ports import RowPage
 from services.reporting.usecases.apps import AppReports
-from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
-from services.reporting.usecases.gate import USUAL_BASE_BRANCH, GateRequest, Gates
+from services.reporting.usecases.gate import USUAL_BASE_BRANCH, BuildGates, GateRequest, Gates
 from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.run_lists import RunLists, RunsPage
 

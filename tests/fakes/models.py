@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from mobiletest_automation.llm.budget import BudgetTracker
 from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply, ToolCall
-from mobiletest_automation.llm.endpoint import ModelEndpoint
+from mobiletest_automation.llm.settings import ModelEndpoint
 from mobiletest_automation.model.results import CacheOutcome
 from mobiletest_automation.model.run_config import LlmConfig
 from mobiletest_automation.model_ports import (

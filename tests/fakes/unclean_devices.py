@@ -1,7 +1,7 @@
 """Devices to clean, in memory."""
 
 from mobiletest_automation.devices.port import MarksUnavailable
-from mobiletest_automation.model.unclean_devices import UncleanDevice
+from mobiletest_automation.model.devices import UncleanDevice
 
 
 class FakeUncleanDevices:

@@ -12,7 +12,7 @@ from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import HubConnection, Json
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
-from mobiletest_automation.model.unclean_devices import DeviceChange
+from mobiletest_automation.model.devices import DeviceChange
 
 
 @dataclass(frozen=True, slots=True)

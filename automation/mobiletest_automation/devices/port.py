@@ -11,9 +11,8 @@ from typing import Protocol, TypeAlias
 from mobiletest_automation.flows.app_commands import Argument
 from mobiletest_automation.flows.commands import BaseCommand
 from mobiletest_automation.flows.device_commands import Mode, Orientation
-from mobiletest_automation.model.devices import Session
+from mobiletest_automation.model.devices import DeviceChange, Session, UncleanDevice
 from mobiletest_automation.model.failures import Category
-from mobiletest_automation.model.unclean_devices import DeviceChange, UncleanDevice
 from mobiletest_automation.screen.elements import Bounds, Element, Point
 
 NO_FOCUS = "no editable field has the focus"

@@ -23,7 +23,7 @@ from mobiletest_automation.llm.chat_protocol import (
     parse_completion,
     read_message,
 )
-from mobiletest_automation.llm.endpoint import ModelEndpoint
+from mobiletest_automation.llm.settings import ModelEndpoint
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model_ports import ModelFailed
 from mobiletest_automation.outside_texts import parse_json

@@ -21,7 +21,7 @@ from mobiletest_automation.llm.chat_protocol import (
     ValidToolCall,
     validate_call,
 )
-from mobiletest_automation.llm.endpoint import ModelEndpoint
+from mobiletest_automation.llm.settings import ModelEndpoint
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model_ports import ModelFailed, ModelOptions, Transcript
 

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from mobiletest_automation.llm import screen_questions
-from mobiletest_automation.llm.action_dialog import ModelActionDialog, picture_of_view
 from mobiletest_automation.llm.budget import BudgetTracker, ModelBudget
 from mobiletest_automation.llm.chat_protocol import Parameter, Tool, ValidToolCall
 from mobiletest_automation.llm.conversation import ChatModel, Conversation, ModelChannel, TranscriptWriter
+from mobiletest_automation.llm.dialogs import ModelActionDialog, ModelPlanningDialog, picture_of_view
 from mobiletest_automation.llm.element_list import delimit, list_elements
-from mobiletest_automation.llm.planning_dialog import ModelPlanningDialog
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.run_config import LlmConfig
 from mobiletest_automation.model_ports import (

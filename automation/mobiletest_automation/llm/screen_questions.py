@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from mobiletest_automation.flows.texts import cut
-from mobiletest_automation.llm.action_dialog import picture_of_view
 from mobiletest_automation.llm.chat_protocol import InvalidToolCall, JsonObject, Parameter, Tool, ValidToolCall
 from mobiletest_automation.llm.conversation import Conversation, ModelChannel
+from mobiletest_automation.llm.dialogs import picture_of_view
 from mobiletest_automation.llm.element_list import delimit, list_elements
 from mobiletest_automation.model_ports import Judgement, ScreenView
 

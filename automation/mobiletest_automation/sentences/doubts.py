@@ -10,8 +10,6 @@ from mobiletest_automation.screen.elements import Element, Role, walk
 from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.screen.row_labels import MOST_ELEMENTS
 from mobiletest_automation.screen.row_parts import TEXT_ROLES
-from mobiletest_automation.sentences.containers import is_container
-from mobiletest_automation.sentences.directions import gap_between
 from mobiletest_automation.sentences.element_search import (
     find_anchors,
     find_elements,
@@ -19,6 +17,7 @@ from mobiletest_automation.sentences.element_search import (
 from mobiletest_automation.sentences.intents import ElementReference, Relation, RelativeReference
 from mobiletest_automation.sentences.name_tests import contains_words, id_words, is_called, short_id
 from mobiletest_automation.sentences.regions import memberships
+from mobiletest_automation.sentences.relations import gap_between, is_container
 from mobiletest_automation.sentences.targets import KINDS
 
 # Words that describe or count elements, or name several.

@@ -7,11 +7,17 @@ from itertools import pairwise
 
 from mobiletest_automation.screen.elements import Element, Role
 from mobiletest_automation.screen.outline import Outline
-from mobiletest_automation.sentences.containers import CONTAINER_ROLES, containers_of, holders_of, is_container
-from mobiletest_automation.sentences.directions import gap_between, nearest
 from mobiletest_automation.sentences.intents import ElementReference, NameReading, Relation, RelativeReference
 from mobiletest_automation.sentences.name_tests import NameTest, name_tests
 from mobiletest_automation.sentences.regions import Region, memberships
+from mobiletest_automation.sentences.relations import (
+    CONTAINER_ROLES,
+    containers_of,
+    gap_between,
+    holders_of,
+    is_container,
+    nearest,
+)
 from mobiletest_automation.sentences.targets import may_say_more
 
 ElementFilter = Callable[[Element], bool]

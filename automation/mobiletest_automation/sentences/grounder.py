@@ -23,11 +23,12 @@ from mobiletest_automation.sentences.intents import Action, Intent, NotUnderstoo
 from mobiletest_automation.sentences.name_tests import is_called
 from mobiletest_automation.sentences.state_checks import (
     find_controls,
+    ground_absence,
     ground_checked,
     ground_enabled,
+    ground_presence,
 )
 from mobiletest_automation.sentences.text_checks import ground_text
-from mobiletest_automation.sentences.visibility_checks import ground_absence, ground_presence
 
 
 def ground_sentence(sentence: str, tree: Element) -> Grounding:

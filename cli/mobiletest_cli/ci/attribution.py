@@ -1,10 +1,12 @@
-"""The attribution of an execution, and how names of repositories, branches and pull requests are read for it."""
+"""The attribution of an execution, how names of repositories, branches and pull requests are read for it, and its
+X-CI headers.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 _SCP = re.compile(r"(?:[^@/]+@)?[^:/@]{2,}:(?!//)(?P<path>.+)")
 _KINDS = r"(?:pull|pulls|pr|pull-requests|merge-requests|merge_requests|changes/[0-9]{2})"
@@ -17,6 +19,13 @@ _CHANGE = re.compile(
 _REF = re.compile(r"(?:refs/heads/|(?:refs/)?remotes/[^/]+/)")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _TAG = "refs/tags/"
+# Bytes of headers in UTF-8, so that neither the limit in characters nor that of a header line is exceeded.
+LENGTH_LIMIT = 1000
+URL_LENGTH_LIMIT = 4000
+BRANCH_LENGTH_LIMIT = 300
+_LAST_NUMBER = 2**31 - 1
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_WEB_ADDRESS = re.compile(r"(?ai:https?)://[^\x00-\x20\x7f/]\S*")
 
 
 @dataclass(frozen=True)
@@ -119,3 +128,49 @@ def _without_decoration(path: str) -> str:
     if len(parts) > 2 and parts[0] in ("scm", "v3"):
         parts = parts[1:]
     return re.sub(r"\.git$", "", "/".join(parts))
+
+
+def headers(attribution: Attribution) -> dict[str, str]:
+    """The headers of a start for what is known, without values that the gateway would refuse with 422.
+
+    The gateway reads header values as UTF-8, and a branch may have any characters: send them as
+    `httpx.Headers(headers(...), encoding="utf-8")`.
+    """
+    values = {
+        "X-CI-System": _header_text(attribution.system),
+        "X-CI-Commit-SHA": _header_text(attribution.commit_sha),
+        "X-CI-Branch": _header_text(attribution.branch),
+        "X-CI-PR-Number": _header_number(attribution.pr_number),
+        "X-CI-Run-URL": _header_url(attribution.run_url),
+        "X-CI-Run-ID": _header_text(attribution.run_id),
+        "X-CI-Repository": _header_text(repository_name(attribution.repository)),
+        "X-CI-Base-Branch": _header_text(attribution.base_branch, BRANCH_LENGTH_LIMIT),
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+def _header_text(value: str | None, limit: int = LENGTH_LIMIT) -> str:
+    """The value; "" if it cannot be sent."""
+    text = (value or "").strip()
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:  # bytes of an environment variable that are not UTF-8
+        return ""
+    return text if size <= limit and not _CONTROLS.search(text) else ""
+
+
+def _header_number(number: int | None) -> str:
+    return str(number) if number is not None and 0 < number <= _LAST_NUMBER else ""
+
+
+def _header_url(url: str | None) -> str:
+    """The URL without credentials; "" if it is not http or https."""
+    text = _header_text(url, URL_LENGTH_LIMIT)
+    if not _WEB_ADDRESS.fullmatch(text):
+        return ""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return ""
+    without = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return without if _WEB_ADDRESS.fullmatch(without) else ""

@@ -11,8 +11,7 @@ from mobiletest_cli.ci.checkout import Checkout, read_checkout
 from mobiletest_cli.ci.environment import Environment
 from mobiletest_cli.ci.github import github
 from mobiletest_cli.ci.systems import SYSTEMS
-from mobiletest_cli.ci.teamcity import teamcity
-from mobiletest_cli.ci.variables import is_on, read_system
+from mobiletest_cli.ci.variables import is_on, read_system, teamcity
 
 # The systems that say something in files only, by their markers.
 _WITH_FILES: Mapping[str, Callable[[Environment], Attribution]] = {

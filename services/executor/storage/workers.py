@@ -12,7 +12,7 @@ from typing import Any
 from pymongo import ReturnDocument
 
 from mobiletest_automation.devices.port import MarksUnavailable
-from mobiletest_automation.model.unclean_devices import UncleanDevice
+from mobiletest_automation.model.devices import UncleanDevice
 from services.chassis.errors import Unavailable
 from services.chassis.mongo import Document, Mongo
 from services.chassis.mongo_errors import as_unavailable

@@ -1,8 +1,10 @@
 """POST /api/v1/tests/import: a zip archive, or a form with the files of a folder, goes to ImportTests as a stream.
 
-Files of a form are packed into an archive as they arrive, so that the catalog reads one format; nothing is stored here.
+Files of a form are packed into an archive as they arrive, so that the catalog reads one format. Nothing is stored here
+or compressed, and at most one chunk is kept.
 """
 
+import zipfile
 from collections.abc import AsyncIterator
 
 from aiohttp import web
@@ -10,7 +12,6 @@ from aiohttp import web
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
 from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, FormPart, MultipartForm, open_form
 from services.gateway.handlers.uploads import read_body
-from services.gateway.handlers.zip_stream import ZipStream
 from services.gateway.http.json_responses import HttpError
 from services.gateway.settings import Settings
 
@@ -56,3 +57,50 @@ def _path(part: FormPart, count: int) -> str:
         message = f"The folder has more than {FILES_LIMIT} files: send only the folder of the flows"
         raise InvalidRequest([FieldError(("body", FILES), message, "too_long")])
     return part.filename
+
+
+class ZipStream:
+    """An archive whose bytes are taken from it as soon as they are written."""
+
+    def __init__(self) -> None:
+        self._written = _Buffer()
+        self._archive = zipfile.ZipFile(self._written, "w")
+
+    @property
+    def file_count(self) -> int:
+        return len(self._archive.filelist)
+
+    async def add(self, path: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The bytes of the archive that the file adds."""
+        with self._archive.open(zipfile.ZipInfo(path), "w") as file:
+            async for chunk in chunks:
+                file.write(chunk)
+                yield self._written.take()
+        yield self._written.take()
+
+    def finish(self) -> bytes:
+        """The directory of the archive, which ends it."""
+        self._archive.close()
+        return self._written.take()
+
+
+class _Buffer:
+    """A file that can only be written."""
+
+    def __init__(self) -> None:
+        self._content = bytearray()
+
+    def write(self, content: bytes) -> int:
+        self._content += content
+        return len(content)
+
+    def flush(self) -> None:
+        """There is nothing to flush."""
+
+    def close(self) -> None:
+        """What was written can still be taken."""
+
+    def take(self) -> bytes:
+        """What was written since the last time."""
+        taken, self._content = bytes(self._content), bytearray()
+        return taken

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from mobiletest_automation.devices.port import MarksUnavailable
-from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSetting, UncleanDevice
+from mobiletest_automation.model.devices import DeviceChange, DeviceSetting, UncleanDevice
 from services.chassis.mongo import Driver, Mongo
 from services.executor.storage.workers import MongoUncleanDevices
 

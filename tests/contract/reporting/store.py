@@ -18,10 +18,9 @@ from services.reporting.storage.read_models import MongoCatalogTests, MongoReadM
 from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.breakages import Breakages
-from services.reporting.usecases.build_gate import BuildGates
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
-from services.reporting.usecases.gate import GateRequest, Gates
+from services.reporting.usecases.gate import BuildGates, GateRequest, Gates
 from services.reporting.usecases.projector import Projector
 from services.reporting.usecases.report_sources import ReportSources, ReportTurns
 from services.reporting.usecases.run_lists import RunLists

@@ -27,7 +27,7 @@ NO_TEXTS = {
     },
     "automation/scripting/templates.py": {"known[:20]"},
     "automation/sentences/grounding.py": {"elements[:CANDIDATES_LIMIT]"},
-    "automation/sentences/visibility_checks.py": {"partial[:CANDIDATES_LIMIT]"},
+    "automation/sentences/state_checks.py": {"partial[:CANDIDATES_LIMIT]"},
     "automation/steps/human_help.py": {"grounding.candidates[:CHOICES_LIMIT]"},
     "services/executor/worker/processes/messages.py": {"wrong[:10]"},
     "automation/flows/configuration.py": {"unknown[:NOTICES_LIMIT]", "written[:NOTICES_LIMIT]"},

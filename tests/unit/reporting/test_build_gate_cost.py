@@ -9,7 +9,7 @@ from services.chassis.context import Caller, bind
 from services.reporting.model.reports.gate import GateResult
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome
 from services.reporting.model.tables import Cell, LastRun
-from services.reporting.usecases.build_gate import BuildGates
+from services.reporting.usecases.gate import BuildGates
 from services.reporting.usecases.report_sources import ReportSources
 from tests.fakes.chassis import FakeClock
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from mobiletest_automation import logs, telemetry
 from mobiletest_automation.devices.port import DeviceFailure, MarksUnavailable, UncleanDevices, script_error
 from mobiletest_automation.devices.webdriver.phone_commands import PhoneCommands
+from mobiletest_automation.model.devices import DeviceChange, DeviceSetting, UncleanDevice
 from mobiletest_automation.model.failures import Category
-from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSetting, UncleanDevice
 
 log = logs.get(__name__)
 

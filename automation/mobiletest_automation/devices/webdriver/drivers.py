@@ -36,8 +36,8 @@ from mobiletest_automation.devices.webdriver.unsupported import (
 )
 from mobiletest_automation.devices.webdriver.video import ANDROID_VIDEO, IOS_VIDEO, VideoRecorder
 from mobiletest_automation.devices.webdriver.web_view import WebView
+from mobiletest_automation.model.devices import UncleanDevice
 from mobiletest_automation.model.failures import Category
-from mobiletest_automation.model.unclean_devices import UncleanDevice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

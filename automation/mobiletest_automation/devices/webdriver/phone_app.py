@@ -20,8 +20,8 @@ from mobiletest_automation.devices.webdriver.hub_connection import DriverError
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget, check_address
 from mobiletest_automation.devices.webdriver.phone_commands import PhoneCommands
 from mobiletest_automation.flows.device_commands import Mode, Orientation
+from mobiletest_automation.model.devices import DeviceChange, DeviceSetting
 from mobiletest_automation.model.failures import Category
-from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSetting
 from mobiletest_automation.web_addresses import web_host
 
 CHECK_EVERY_SECONDS = 1.0

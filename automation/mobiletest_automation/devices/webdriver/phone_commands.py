@@ -9,8 +9,8 @@ from mobiletest_automation.devices.port import DeviceFailure, LaunchOptions
 from mobiletest_automation.devices.webdriver.driver_session import INSTALL_SECONDS, DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.flows.device_commands import Mode, Orientation
+from mobiletest_automation.model.devices import DeviceChange, DeviceSetting
 from mobiletest_automation.model.failures import Category
-from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSetting
 
 
 class PhoneCommands(ABC):

@@ -18,8 +18,8 @@ from mobiletest_automation.devices.handles import attach, detach
 from mobiletest_automation.devices.port import AppUnderTest, Device, OnSession, Seed
 from mobiletest_automation.llm.budget import BudgetTracker
 from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply
-from mobiletest_automation.llm.endpoint import ModelEndpoint
 from mobiletest_automation.llm.language_models import LanguageModels
+from mobiletest_automation.llm.settings import ModelEndpoint
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
 from mobiletest_automation.model.run_config import LlmConfig

@@ -16,9 +16,9 @@ from mobiletest_automation.llm.budget import BudgetTracker
 from mobiletest_automation.llm.chat_protocol import ChatRequest, Reply
 from mobiletest_automation.llm.conversation import ChatModel
 from mobiletest_automation.model.baseline_keys import baseline_key, is_baseline_key
+from mobiletest_automation.model.devices import DeviceChange
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
-from mobiletest_automation.model.unclean_devices import DeviceChange
 from mobiletest_automation.model_ports import ModelUsage
 from mobiletest_automation.ports import EvidenceStore, Human
 from mobiletest_automation.scripting.http import SendHttp

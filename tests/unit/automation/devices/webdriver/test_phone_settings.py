@@ -9,7 +9,7 @@ from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, Laun
 from mobiletest_automation.devices.webdriver.drivers import HubSession, assemble_device
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.flows.device_commands import Mode
-from mobiletest_automation.model.unclean_devices import DeviceChange, DeviceSetting
+from mobiletest_automation.model.devices import DeviceChange, DeviceSetting
 from services.executor.worker.processes.host import AttemptHost, Services
 from tests.fakes.devices import FakeDevices, FakeEvidence
 from tests.fakes.unclean_devices import FakeUncleanDevices
