@@ -27,13 +27,13 @@ class FakeUploads:
     def __init__(self) -> None:
         self.content, self.covered = b"", list[int]()
 
-    async def upload(self, new: NewBuild, arrive: Arrive, *, final: Callable[[], NewBuild]) -> Build:
+    async def upload(self, new: NewBuild, arrive: Arrive, *, final: Callable[[], NewBuild]) -> tuple[Build, bool]:
         async def cover(size: int) -> None:
             self.covered.append(size)
 
         self.file = await arrive(KEY, cover)
         self.first, self.final = new, final()
-        return Build("b", "org", "a", self.final.version or "", SystemClock().now())
+        return Build("b", "org", "a", self.final.version or "", SystemClock().now()), False
 
     async def store(self, chunks: AsyncIterator[bytes], key: str, cover: Cover) -> StoredFile:
         self.content = b"".join([chunk async for chunk in chunks])

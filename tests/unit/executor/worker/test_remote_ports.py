@@ -163,7 +163,7 @@ async def test_the_process_does_not_say_for_which_organisation_it_calls(
 async def test_nothing_else_can_be_called(notes: WorkerNotes, wire: Wire, name: str) -> None:
     refused = await wire.forge(name, b"[]")
     assert refused is not None
-    assert refused.message == f"InvalidMessage: {name} is not available"
+    assert refused.message == f"UnknownMessage: {name} is not available"
     assert notes.called == []
 
 
@@ -181,7 +181,7 @@ async def test_arguments_have_the_types_of_the_port(
 ) -> None:
     refused = await wire.forge(name, arguments)
     assert refused is not None
-    assert refused.message.startswith(f"InvalidMessage: invalid {name}: ")
+    assert refused.message.startswith(f"UnknownMessage: invalid {name}: ")
     assert notes.called == []
 
 
@@ -189,7 +189,7 @@ async def test_a_port_that_is_not_available_is_none_and_refuses(notes: WorkerNot
     wire = Wire(Ports(notes=notes))
     assert wire.link.proxies(Ports, wire.server.available).read is None
     assert await wire.forge("read", b'[1, "a"]') == Refused(
-        "CallFailed", Category.UNKNOWN, "InvalidMessage: read is not available"
+        "CallFailed", Category.UNKNOWN, "UnknownMessage: read is not available"
     )
 
 
