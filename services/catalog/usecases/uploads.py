@@ -95,7 +95,7 @@ class UploadUseCases:
         """
         if new.artifact_url is not None:
             validate_link(new.artifact_url, "artifact_url")
-        return await self._save(self._build(new, validate_version(new.version or "")))
+        return await self._save(self._build(new, validate_version(new.version or "")), new)
 
     @reports_violations
     async def upload(
@@ -162,12 +162,12 @@ class UploadUseCases:
         """`put` makes the file the object of this key."""
         build = await self._with_free_version(await self._describe(app, new, file), new)
         # Again, because the version may come from the file, and receiving it took a while.
-        await self._check_room(build.app_id, build.version)
+        await self._check_room(build.app_id, build.version, build.id)
         reused = await self._store.artifacts.expect(file.sha256, file.size)
         if not reused:
             await put(artifact_key(build.org_id, file.sha256))
             await self._store.artifacts.stored(file.sha256)
-        return await self._save(replace(build, was_reused=reused), new.upload_id)
+        return await self._save(replace(build, was_reused=reused), new)
 
     async def _earlier(self, id: str) -> Build | None:
         """The build that an earlier request with the same idempotency key has made."""
@@ -176,11 +176,12 @@ class UploadUseCases:
     def _turn(self, size: int) -> AbstractAsyncContextManager[None]:
         return self._large_turns.take(current().org_id) if size > PART_BYTES else nullcontext()
 
-    async def _check_room(self, app_id: str, version: str | None) -> App:
-        """The app. Refuse early what the unique index would refuse at the end."""
+    async def _check_room(self, app_id: str, version: str | None, id: str | None = None) -> App:
+        """The app. Refuse early what the unique index would refuse at the end; a build of this id is the same one."""
         app = require(await self._store.apps.get(app_id), "App")
-        if version is not None and await self._store.builds.of_version(app_id, version) is not None:
-            raise version_exists(version)
+        taken = await self._store.builds.of_version(app_id, version) if version is not None else None
+        if taken is not None and taken.id != id:
+            raise version_exists(taken.version)
         return app
 
     async def _with_free_version(self, build: Build, new: NewBuild) -> Build:
@@ -227,20 +228,20 @@ class UploadUseCases:
             package_name=new.package_name,
         )
 
-    async def _save(self, build: Build, upload_id: str | None = None) -> Build:
-        """`upload_id` is that of an upload in parts, which ends together with its build."""
-        repeated = upload_id is not None or current().idempotency_key is not None
+    async def _save(self, build: Build, new: NewBuild) -> Build:
+        """Save the build of this description, and end its upload in parts."""
+        repeated = new.upload_id is not None or current().idempotency_key is not None
 
         async def work(change: Transaction) -> Build:
             app = require(await change.apps.get(build.app_id), "App")
             # The id is that of the first try, whose answer was lost: its build is the answer.
             earlier = await change.builds.get(build.id) if repeated else None
             if earlier is not None:
-                return earlier
+                return _same_upload(earlier, new, build.sha256)
             await change.builds.add(build)
             await self._storage.add(change, Counts(builds=1))
-            if upload_id is not None:
-                await change.part_uploads.end(upload_id)
+            if new.upload_id is not None:
+                await change.part_uploads.end(new.upload_id)
             if build.sha256 is not None:
                 await change.artifacts.use(build.sha256, 1)
             change.announce(build)
@@ -250,6 +251,8 @@ class UploadUseCases:
         try:
             return await self._store.change(work, of=build.app_id)
         except DuplicateValue as taken:
+            if repeated and await self._store.builds.of_version(build.app_id, build.version) is None:
+                raise idempotency_key_reused() from taken  # for a build that has been deleted
             raise version_exists(build.version) from taken
 
 
@@ -258,7 +261,7 @@ def _validate(new: NewBuild) -> NewBuild:
     return new if new.version is None else replace(new, version=validate_version(new.version))
 
 
-def _same_upload(earlier: Build, new: NewBuild, sha256: str) -> Build:
+def _same_upload(earlier: Build, new: NewBuild, sha256: str | None) -> Build:
     """The earlier build. AlreadyExists: the new one would be another."""
     if (new.app_id, sha256) != (earlier.app_id, earlier.sha256) or new.version not in (None, earlier.version):
         raise idempotency_key_reused()

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -26,6 +28,9 @@ from services.chassis.byte_ranges import FilePart
 from services.chassis.context import Caller
 from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
 from services.chassis.file_writer import StoredFile
+from services.chassis.mongo import Mongo
+from tests.eventually import eventually
+from tests.fakes.catalog_readers import FakeInspector
 from tests.fakes.catalog_samples import chunks, org
 from tests.integration.catalog.usecases.conftest import KEY_ID, Catalog, refused_fields, uploaded
 
@@ -248,6 +253,62 @@ async def test_a_repeat_under_the_same_key_makes_one_build(catalog: Catalog, app
             builds.append(await referred(catalog, app, "1"))
     assert builds[0] == builds[1]
     assert (await catalog.apps.get(app.id)).versions_count == 1
+
+
+@contextmanager
+def idempotency_key(key: str) -> Iterator[None]:
+    """Uploads inside the block have it."""
+    with context.bind(Caller(org(), idempotency_key=key)), ids.derive_ids(org(), "UploadBuild", key):
+        yield
+
+
+class HeldInspector(FakeInspector):
+    """Inspects one file after the other, when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__(Inspection("com.example", "9"))
+        self.held: list[asyncio.Event] = []
+
+    async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
+        self.held.append(event := asyncio.Event())
+        await event.wait()
+        return await super().inspect(path)
+
+
+@pytest.mark.parametrize("suffix", [None, "c0ffee"])
+@pytest.mark.parametrize("content", [b"content", b"another"])
+async def test_uploads_at_once_under_the_same_key_are_one_build(
+    storage: Mongo, tmp_path: Path, suffix: str | None, content: bytes
+) -> None:
+    """Also if one is saved while the other is inspected; of another file it is never the answer."""
+    inspector = HeldInspector()
+    catalog = Catalog(storage, tmp_path, inspector=inspector)
+    app = await catalog.apps.create("Shop", Platform.ANDROID, None)
+
+    async def send(content: bytes) -> Build:
+        with idempotency_key("k"):
+            return await catalog.upload(NewBuild(app.id, version_suffix=suffix), chunks(content))
+
+    sent = [asyncio.create_task(send(each)) for each in (b"content", content)]
+    await eventually(lambda: len(inspector.held) == 2)
+    inspector.held[0].set()
+    done, [other] = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
+    first = done.pop().result()
+    inspector.held[1].set()
+    if content == b"content":
+        assert await other == first
+    else:
+        with pytest.raises(AlreadyExists, match="used for a different request"):
+            await other
+    assert (await catalog.apps.get(app.id)).versions_count == 1
+
+
+async def test_the_key_of_a_deleted_build_is_used(catalog: Catalog, app: App) -> None:
+    with idempotency_key("k"):
+        build = await uploaded(catalog, app, "1")
+    await catalog.builds.delete(build.id)
+    with idempotency_key("k"), pytest.raises(AlreadyExists, match="used for a different request"):
+        await uploaded(catalog, app, "1")
 
 
 async def test_a_change_of_metadata_and_package(catalog: Catalog, app: App) -> None:
