@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -84,8 +85,9 @@ class BuildUpload:
 
     def _send_form(self, path: str, fields: Mapping[str, str], name: str, content: _CountingReader) -> Build:
         parts = {"file": (name, cast("BinaryIO", content), "application/octet-stream")}
+        key = {"Idempotency-Key": str(uuid.uuid4())}
         with judging_a_file():
-            answer = self._api.call("POST", path, data=fields, files=parts, timeout=LONG, repeatable=False)
+            answer = self._api.call("POST", path, data=fields, files=parts, headers=key, timeout=LONG, slow=True)
             return cast("Build", self._api.document(answer))
 
     def _start_parts(self, app: App, file: Path, digest: str) -> PartUpload | None:

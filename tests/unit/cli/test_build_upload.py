@@ -32,6 +32,9 @@ class FakeServer:
         self.seconds = 0.0
         self.parts: dict[int, bytes] = {}
         self.forms = 0
+        # The first form is refused with it.
+        self.refusal: httpx.Response | None = None
+        self.keys: set[str] = set()
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path.removeprefix("/api/v1/")
@@ -39,6 +42,10 @@ class FakeServer:
             return httpx.Response(200, json={"items": [], "has_next": False})
         if path == "apps/app-1/builds":
             self.forms += 1
+            self.keys.add(request.headers["Idempotency-Key"])
+            assert CONTENT in request.read()
+            if self.refusal is not None and self.forms == 1:
+                return self.refusal
             return httpx.Response(201, json=BUILD)
         if path == "apps/app-1/uploads" and self.has_parts:
             upload = {"id": "u", "size_bytes": len(CONTENT), "part_bytes": 3, "part_count": 3}
@@ -124,3 +131,13 @@ def test_a_small_file_is_one_request(file: Path, monkeypatch: pytest.MonkeyPatch
     server = FakeServer(has_parts=True)
     upload(server, file)
     assert (server.parts, server.forms) == ({}, 1)
+
+
+def test_a_form_is_repeated_with_its_key_while_the_server_has_no_room(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_upload, "LARGE_BYTES", len(CONTENT))
+    server = FakeServer(has_parts=True)
+    server.refusal = httpx.Response(503, json={"code": "TOO_MANY_UPLOADS"}, headers={"Retry-After": "0"})
+    upload(server, file)
+    assert (server.forms, len(server.keys)) == (2, 1)
