@@ -38,7 +38,7 @@ def run_prefix(run_id: str) -> str:
 
 
 class ObjectStoreArtifacts:
-    """The port `Artifacts` on the object store."""
+    """The port `StoredArtifacts` on the object store."""
 
     def __init__(self, store: ObjectStore, *, put_seconds: float = PUT_SECONDS) -> None:
         self._store = store

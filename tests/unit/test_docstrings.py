@@ -1,4 +1,4 @@
-"""Public docstrings say errors in one form: a section `Raises:` with an error a line, as in Google's style."""
+"""Public docstrings say errors in sections `Raises:`, with an error a line, and name ports that exist."""
 
 import ast
 import re
@@ -16,6 +16,7 @@ ERRORS += (
 IN_TEXT = re.compile(
     rf"(?:^|[.;]\s+)(?:Raises?\s+)?(?:{ERRORS})(?:\s\([A-Z_a-z]+\))?(?:[.,;:]|\s(?:if|when|for|unless)\b)"
 )
+PORT = re.compile(r"\bport `(\w+)`")
 ENTRY = re.compile(r"[\w.]+: \S")
 
 
@@ -30,16 +31,25 @@ def test_sections_of_errors_have_an_error_a_line() -> None:
     assert [(place, entry) for place, entry in entries if not ENTRY.match(entry)] == []
 
 
+def test_the_ports_that_docstrings_name_exist() -> None:
+    names = {place.rpartition(": ")[2] for place, _ in _nodes()}
+    ports = ((place, port) for place, text in _docstrings() for port in PORT.findall(text))
+    assert [(place, port) for place, port in ports if port not in names] == []
+
+
 @cache
-def _docstrings() -> Sequence[tuple[str, str]]:
-    """Those of public classes and functions, with where they stand."""
+def _nodes() -> Sequence[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Public classes and functions, with where they stand."""
     files = (file for folder in PRODUCT for file in sorted((ROOT / folder).rglob("*.py")))
     return [
-        (f"{file.relative_to(ROOT)}: {node.name}", text)
+        (f"{file.relative_to(ROOT)}: {node.name}", node)
         for file in files
         for node in _public(ast.parse(file.read_text()))
-        if (text := ast.get_docstring(node))
     ]
+
+
+def _docstrings() -> Iterator[tuple[str, str]]:
+    return ((place, text) for place, node in _nodes() if (text := ast.get_docstring(node)))
 
 
 def _public(node: ast.Module | ast.ClassDef) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:

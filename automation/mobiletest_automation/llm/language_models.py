@@ -44,7 +44,7 @@ _JUDGE_TOOLS = (
 
 
 class LanguageModels:
-    """The port `Model` on an OpenAI-compatible endpoint."""
+    """The port `ModelProvider` on an OpenAI-compatible endpoint."""
 
     def __init__(self, client: ChatModel, budget: ModelBudget, quota: ModelQuota | None = None) -> None:
         """`quota` limits organisations."""

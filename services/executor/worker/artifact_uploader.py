@@ -33,7 +33,7 @@ class SpooledRuns(Protocol):
 
 
 class ArtifactUploader:
-    """The port `Artifacts` of a worker.
+    """The port `RunArtifacts` of a worker.
 
     After a failure of the store no attempt waits for it: artifacts go to the spool until the background task has
     reached the store again.
