@@ -8,7 +8,6 @@ from pathlib import Path
 from time import monotonic
 
 from mobiletest_automation.devices.port import AppUnderTest
-from mobiletest_automation.model.run_config import with_defaults
 from services.chassis.keyed_locks import KeyedLocks
 from services.executor.model.runs import TestFile
 from services.executor.ports.executions import Catalog
@@ -63,7 +62,7 @@ class BuildProvider:
         """
         until = monotonic() + claim.attempt_seconds - MARGIN_SECONDS
         plan, target = claim.plan, claim.run.target
-        installs = not with_defaults(claim.execution.run_config).execution_mode.skip_app_install
+        installs = not claim.execution.run_config.execution_mode.skip_app_install
         with self._files.open_files(until) as fetch:
             yield AppUnderTest(
                 org_id=claim.run.org_id,

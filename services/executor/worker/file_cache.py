@@ -177,14 +177,7 @@ async def wait_for_catalog(read: Callable[[], Awaitable[T]], until: float, title
         DeviceFailure: the catalog does not have the file (artifact_invalid), or does not answer (network_error).
     """
     try:
-        return await retry_transient(
-            read,
-            log=log,
-            event="build_file_postponed",
-            until=until,
-            pause=lambda attempt: min(backoff_seconds(attempt, most=RETRY_SECONDS), max(0.0, until - monotonic())),
-            transient=_is_outage,
-        )
+        return await retry_outages(read, until, "build_file_postponed")
     except Exception as error:
         known = to_domain_error(error)
         if known is None:
@@ -193,7 +186,22 @@ async def wait_for_catalog(read: Callable[[], Awaitable[T]], until: float, title
         raise DeviceFailure(category, f"The catalog did not deliver the {title}: {known.message}.") from error
 
 
-def _is_outage(error: Exception) -> bool:
+async def retry_outages(read: Callable[[], Awaitable[T]], until: float, event: str) -> T:
+    """The result of reading from the catalog; repeated, each time logged as `event`, while that is unavailable, until
+    this `monotonic()` time.
+    """
+    return await retry_transient(
+        read,
+        log=log,
+        event=event,
+        until=until,
+        pause=lambda attempt: min(backoff_seconds(attempt, most=RETRY_SECONDS), max(0.0, until - monotonic())),
+        transient=is_outage,
+    )
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether the catalog is unavailable."""
     return isinstance(to_domain_error(error), Unavailable | DeadlineExceeded)
 
 

@@ -7,17 +7,10 @@ from time import monotonic
 from mobiletest_automation.devices.port import DeviceFailure
 from mobiletest_automation.flows.environment import is_secret, override, secrets_of, text_of
 from mobiletest_automation.model.failures import Category
-from services.chassis import logs
 from services.chassis.error_status import to_domain_error
-from services.chassis.errors import DeadlineExceeded, Unavailable
-from services.chassis.retry import backoff_seconds, retry_transient
 from services.executor.ports.runs import Claim, Secrets
 from services.executor.worker.build_provider import MARGIN_SECONDS
-
-# The longest pause before secrets are read again.
-PAUSE_SECONDS = 5.0
-
-log = logs.get(__name__)
+from services.executor.worker.file_cache import is_outage, retry_outages
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +47,14 @@ class VariableReader:
     async def _read(self, claim: Claim, names: frozenset[str]) -> Mapping[str, str]:
         until = monotonic() + claim.attempt_seconds - MARGIN_SECONDS
         try:
-            return await retry_transient(
-                lambda: self._secrets.secret_values(claim.run.org_id, names),
-                log=log,
-                event="secrets_postponed",
-                until=until,
-                pause=lambda attempt: min(backoff_seconds(attempt, most=PAUSE_SECONDS), max(0.0, until - monotonic())),
-                transient=_is_outage,
+            return await retry_outages(
+                lambda: self._secrets.secret_values(claim.run.org_id, names), until, "secrets_postponed"
             )
         except Exception as error:
             known = to_domain_error(error)
             if known is None:
                 raise
-            category = Category.NETWORK_ERROR if _is_outage(error) else Category.CONFIG_INVALID
+            category = Category.NETWORK_ERROR if is_outage(error) else Category.CONFIG_INVALID
             raise DeviceFailure(category, f"The secrets of the run could not be read: {known.message}") from error
 
 
@@ -75,7 +63,3 @@ def _missing_message(variable: str, secret: str) -> str:
         f'The variable {variable} refers to the secret "{secret}", which does not exist: create it with '
         f"PUT /api/v1/secrets/{secret}, or change env"
     )
-
-
-def _is_outage(error: Exception) -> bool:
-    return isinstance(to_domain_error(error), Unavailable | DeadlineExceeded)
