@@ -154,7 +154,6 @@ class AttemptRunner:
             vision=config.execution_mode.grounder_type is Grounder.VISION,
             grid=not config.disable_grid,
             secrets=secrets,
-            org_id=request.org_id,
         )
         return self._model.open_session(options)
 

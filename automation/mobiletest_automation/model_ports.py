@@ -166,7 +166,7 @@ class ModelSession(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
     """How models are asked in an attempt; `app_prompt` is what the app's author says of the app. Models see `secrets`
-    masked, and what they want to type is unmasked. What is used counts for the organisation `org_id`.
+    masked, and what they want to type is unmasked.
     """
 
     config: LlmConfig
@@ -174,7 +174,6 @@ class ModelOptions:
     vision: bool
     grid: bool
     secrets: SecretTexts
-    org_id: str = ""
 
 
 class ModelQuota(Protocol):

@@ -97,7 +97,7 @@ class StepFailed(Exception):
 class ScriptFailed(StepFailed):
     """A script threw an error or was ended. Neither `optional` nor `retry` tolerates it, as in Maestro."""
 
-    def __init__(self, message: str, path: str = "") -> None:
+    def __init__(self, message: str, path: str) -> None:
         super().__init__(Category.SCRIPT_ERROR, message, path=path)
 
 

@@ -64,10 +64,6 @@ class SecretPattern:
         self._word = word.lower() if self._any_case else word
         self._expression: Any = None
 
-    @property
-    def is_compiled(self) -> bool:
-        return self._expression is not None
-
     def find(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
         """Where it begins and ends; `lowered` is the text in small letters."""
         if self._word in (lowered if self._any_case else text):

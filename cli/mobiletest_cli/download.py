@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
 
 _NAME = re.compile(r'filename="([^"]+)"')
+_UNNAMED = "download"
 
 
-def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "download") -> Path:
+def download_to(api: Api, path: str, file: Path | None = None) -> Path:
     """Download to the file, or to one of the name that the server gives. The path that was written.
 
     Raises:
@@ -29,7 +30,7 @@ def download_to(api: Api, path: str, file: Path | None = None, *, name: str = "d
     """
     with api.stream(path) as response:
         match = _NAME.search(response.headers.get("Content-Disposition", ""))
-        target = file or Path(file_name(match[1] if match else name, name))
+        target = file or Path(file_name(match[1] if match else _UNNAMED, _UNNAMED))
         if file is None and os.path.lexists(target):
             raise CliError(f"{target}: exists already", INVALID_FILE, "Name another file with --output")
         try:

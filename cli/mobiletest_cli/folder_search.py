@@ -136,7 +136,7 @@ class NamedFiles:
     `known` are paths that may have been meant where a file is missing.
     """
 
-    def __init__(self, folder: Path, flows: Collection[str] = (), known: Collection[str] = ()) -> None:
+    def __init__(self, folder: Path, flows: Collection[str], known: Collection[str] = ()) -> None:
         self._folder = folder
         self._known = known
         self._flows = flows

@@ -87,7 +87,6 @@ class Follower:
         on_runs: Callable[[Sequence[Run]], None],
         on_execution: Callable[[Execution], None],
         on_silence: Callable[[float], None] = lambda _: None,
-        patience: float = PATIENCE_SECONDS,
         event_seconds: float = EVENT_SECONDS,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
@@ -96,7 +95,6 @@ class Follower:
         self._on_runs = on_runs
         self._on_execution = on_execution
         self._on_silence = on_silence
-        self._patience = patience
         self._event_seconds = event_seconds
         self._look_seconds = look_seconds
         self._last_event = ""
@@ -207,7 +205,7 @@ class Follower:
 
     def _tolerate(self, error: CliError) -> None:
         """Raise what will not go away; a server that is being replaced is waited for."""
-        if not is_transient(error) or time.monotonic() - self._last_answer > self._patience:
+        if not is_transient(error) or time.monotonic() - self._last_answer > PATIENCE_SECONDS:
             raise error
         self._fails = True
         self._on_silence(self.silence)

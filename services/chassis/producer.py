@@ -107,7 +107,9 @@ class Producer:
         except (KafkaError, OSError, TimeoutError) as error:
             failure = error
         results = [_result(sent.get(index), failure) for index in range(len(records))]
-        if any(isinstance(result, Exception) and not _is_too_large(result) for result in results):
+        if any(
+            isinstance(result, Exception) and not isinstance(result, MessageSizeTooLargeError) for result in results
+        ):
             await self.stop()
         for record, result in zip(records, results, strict=True):
             if isinstance(result, Exception):
@@ -163,7 +165,3 @@ def _result(future: Acknowledgement | None, otherwise: Exception) -> PublishResu
     if isinstance(error, Exception):
         return error
     return PublishResult(future.result().partition, future.result().offset)
-
-
-def _is_too_large(error: Exception) -> bool:
-    return isinstance(error, MessageSizeTooLargeError)

@@ -183,13 +183,13 @@ def page_fields(request: PagedRequest, total: int) -> dict[str, Any]:
     }
 
 
-def take_page(messages: Iterable[M], most: int = PAGE_BYTES) -> list[M]:
-    """The first messages, up to `most` bytes, but at least one if there are any."""
+def take_page(messages: Iterable[M]) -> list[M]:
+    """The first messages, up to PAGE_BYTES, but at least one if there are any."""
     page: list[M] = []
     size = 0
     for message in messages:
         size += message.ByteSize()
-        if page and size > most:
+        if page and size > PAGE_BYTES:
             break
         page.append(message)
     return page

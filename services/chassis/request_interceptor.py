@@ -71,8 +71,8 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
         *,
         organisations: KnownOrganisations,
         page_turns: FairTurns | None,
-        idempotency: Idempotency | None = None,
-        unavailable: Callable[[], Unavailable | None] = lambda: None,
+        idempotency: Idempotency | None,
+        unavailable: Callable[[], Unavailable | None],
     ) -> None:
         """`page_turns` are those of the methods that give pages. `unavailable()`: the error to answer every call with,
         while the service's database is away.

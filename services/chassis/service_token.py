@@ -101,7 +101,8 @@ def authorize(method: Method, metadata: Mapping[str, str], callers: Callers) -> 
     """
     grant = _grant(metadata.get("authorization", ""), callers)
     if grant.names.isdisjoint(method.callers):
-        raise PermissionDenied(f"{_either(grant.names)} may not call {method.path}", reason=CALLER_NOT_ALLOWED)
+        names = " or ".join(sorted(grant.names))
+        raise PermissionDenied(f"{names} may not call {method.path}", reason=CALLER_NOT_ALLOWED)
     if grant.is_restricted and not method.required_scope:
         message = f"A restricted {OPERATOR}'s token calls only methods that need a scope, not {method.path}"
         raise PermissionDenied(message, reason=CALLER_NOT_ALLOWED)
@@ -134,10 +135,6 @@ def _grant(authorization: str, callers: Callers) -> Grant:
     if kind.lower() != "bearer" or grant is None:
         raise Unauthenticated("The service token is missing or wrong", reason=SERVICE_TOKEN_INVALID)
     return grant
-
-
-def _either(names: Iterable[str]) -> str:
-    return " or ".join(sorted(names))
 
 
 def _read_caller(metadata: Mapping[str, str], grant: Grant) -> Caller:

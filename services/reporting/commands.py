@@ -63,7 +63,7 @@ async def _run_operation(settings: Settings, operation: JobKind, restart: bool, 
             return EXIT_FAILED
 
 
-async def run_job(job: RebuildJob, operation: JobKind, output: ProgressOutput, *, restart: bool = False) -> int:
+async def run_job(job: RebuildJob, operation: JobKind, output: ProgressOutput, *, restart: bool) -> int:
     """Run the job, writing its progress; gives the exit code."""
     async with aclosing(job.run(operation, restart=restart)) as steps:
         async for progress in steps:

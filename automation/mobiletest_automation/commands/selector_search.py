@@ -173,7 +173,8 @@ class _Search:
             return False
         if not _has_size(selector, element) or not all(_TRAITS[trait](element) for trait in selector.traits or ()):
             return False
-        return all(wanted is None or wanted == _has_state(element, name) for name, wanted in _wanted_states(selector))
+        expected = {name: getattr(selector, name) for name in _STATES}
+        return all(state is None or state == _has_state(element, name) for name, state in expected.items())
 
     def _matches_text(self, pattern: Pattern, texts: Iterable[str]) -> bool:
         return any(pattern.matches(text, self._work) for text in texts)
@@ -218,10 +219,6 @@ class _Explanation(_Search):
 
     def _is_there(self, selector: Selector, pool: _Pool) -> bool:
         return not _says_nothing_itself(selector) and bool(self.find(selector, pool))
-
-
-def _wanted_states(selector: Selector) -> Iterable[tuple[str, bool | None]]:
-    return ((name, getattr(selector, name)) for name in _STATES)
 
 
 def _has_state(element: Element, name: str) -> bool:

@@ -21,8 +21,6 @@ from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.sentences.grounding import Grounding
 
 LONG_PRESS_SECONDS = 3.0
-# How long a screen may take to change after a tap.
-CHANGE_SECONDS = 2.0
 # As in Maestro, an element of which more than CENTERED_FROM is visible is centered by at most CENTERING_SWIPES, until
 # its middle has passed the middle of the screen, or is this share of the screen before it.
 CENTERED_FROM = 0.1
@@ -100,10 +98,10 @@ async def _retry_unchanged(
     context: CommandContext, command: commands.TapCommand, target: Element | Point, before: ScreenState
 ) -> str:
     """Tap once more if the screen has not changed; returns the message."""
-    if await wait_for_change(context.watcher, before, CHANGE_SECONDS):
+    if await wait_for_change(context.watcher, before):
         return ""
     await _tap(context, command, target)
-    then = "then it changed" if await wait_for_change(context.watcher, before, CHANGE_SECONDS) else "it stayed the same"
+    then = "then it changed" if await wait_for_change(context.watcher, before) else "it stayed the same"
     return f"the screen did not change, so the tap was repeated: {then}"
 
 

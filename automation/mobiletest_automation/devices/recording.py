@@ -2,10 +2,8 @@
 
 import asyncio
 import io
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-
-from PIL import Image
 
 from mobiletest_automation.devices.port import DeviceFailure, Recording
 from mobiletest_automation.screen.pictures import UnreadablePicture, read_picture
@@ -56,7 +54,7 @@ def _shrink(screenshot: bytes) -> bytes:
 
 def _animate(frames: list[bytes]) -> bytes:
     """A WebP of the size of the first frame."""
-    pictures = _decode(frames)
+    pictures = map(read_picture, frames)
     first = next(pictures)
     content = io.BytesIO()
     first.save(
@@ -69,7 +67,3 @@ def _animate(frames: list[bytes]) -> bytes:
         method=0,
     )
     return content.getvalue()
-
-
-def _decode(frames: list[bytes]) -> Iterator[Image.Image]:
-    return (read_picture(frame) for frame in frames)

@@ -13,6 +13,8 @@ from mobiletest_automation.screen.fingerprint import ScreenState, screen_state
 from mobiletest_automation.screen.outline import Outline
 
 PAUSE_SECONDS = 0.2
+# How long a screen may take to change after a tap.
+CHANGE_SECONDS = 2.0
 # How long an element may take to come to rest after a swipe, and the pause between two readings; as in Maestro.
 REST_SECONDS = 3.0
 REST_PAUSE_SECONDS = 0.1
@@ -24,9 +26,9 @@ PICTURE_TOLERANCE = 0.005
 COMPARED_SIZE = (90, 160)
 
 
-async def wait_for_change(watcher: Watcher, before: ScreenState, seconds: float) -> bool:
-    """Whether the screen changes within `seconds`."""
-    return await watcher.until(lambda outline: screen_state(outline) != before or None, seconds) is not None
+async def wait_for_change(watcher: Watcher, before: ScreenState) -> bool:
+    """Whether the screen changes within CHANGE_SECONDS."""
+    return await watcher.until(lambda outline: screen_state(outline) != before or None, CHANGE_SECONDS) is not None
 
 
 async def wait_until_at_rest(

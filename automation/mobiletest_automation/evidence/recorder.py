@@ -151,7 +151,7 @@ class StepRecorder:
             index,
             status=StepStatus.PASSED,
             message=outcome.message,
-            action=_action_name(outcome.action),
+            action="" if outcome.action == Action.NONE else str(outcome.action),
             element=_describe(outcome.element),
             resolution=outcome.resolution,
         )
@@ -169,8 +169,8 @@ class StepRecorder:
         failed: StepFailed,
         *,
         resolution: Resolution | None = None,
-        screenshot: str = "",
-        tree: str = "",
+        screenshot: str,
+        tree: str,
         element_area: ScreenArea | None = None,
     ) -> None:
         await self._end(
@@ -192,7 +192,7 @@ class StepRecorder:
         area = inner.element_area
         await self.fail_step(index, failed, screenshot=inner.screenshot, tree=inner.tree, element_area=area)
 
-    async def interrupt(self, failed: StepFailed, *, screenshot: str = "", tree: str = "") -> None:
+    async def interrupt(self, failed: StepFailed, *, screenshot: str, tree: str) -> None:
         """End the steps that are still open, because the attempt ends."""
         for index in list(self.open):
             await self.fail_step(index, failed, screenshot=screenshot, tree=tree)
@@ -284,10 +284,6 @@ def _with_charset(content_type: str) -> str:
 def _step_prefix(index: int | None) -> str:
     """The step's part of an artifact's name; what belongs to no step is of the end of the attempt."""
     return "end" if index is None else f"step-{index:03d}"
-
-
-def _action_name(action: str) -> str:
-    return "" if action == Action.NONE else str(action)
 
 
 def _describe(element: Element | None) -> str:

@@ -77,7 +77,7 @@ class SubflowExpander:
         media: FlowMedia,
         problems: list[DocumentError],
         notices: list[Notice],
-        absent: Absent | None = None,
+        absent: Absent | None,
     ) -> None:
         self._absent = absent
         self._files = files if path else {posixpath.normpath(name): text for name, text in files.items()}

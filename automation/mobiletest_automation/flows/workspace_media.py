@@ -70,7 +70,7 @@ class WorkspaceMedia:
 class FlowMedia:
     """The files that the commands of one flow name; without `media` the files of its folder are not known."""
 
-    def __init__(self, media: WorkspaceMedia | None, notices: list[Notice], absent: Absent | None = None) -> None:
+    def __init__(self, media: WorkspaceMedia | None, notices: list[Notice], absent: Absent | None) -> None:
         self._absent = absent
         self._media = media
         self._notices = notices

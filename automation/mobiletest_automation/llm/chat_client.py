@@ -45,8 +45,6 @@ _RETRYABLE_STATUSES = frozenset({408, 409, 425, 429})
 # Parameters that some endpoints reject; they are omitted then.
 _OPTIONAL_PARAMETERS = ("parallel_tool_calls", "tool_choice", "temperature", "max_tokens")
 
-Pause = Callable[[float], Awaitable[None]]
-
 
 class _RetryableError(Exception):
     """Another try may succeed, after `after` seconds if the endpoint said so; at most `tries` in all."""
@@ -65,7 +63,11 @@ class ChatClient:
     """
 
     def __init__(
-        self, endpoint: ModelEndpoint, session: aiohttp.ClientSession, *, pause: Pause = asyncio.sleep
+        self,
+        endpoint: ModelEndpoint,
+        session: aiohttp.ClientSession,
+        *,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.endpoint = endpoint
         self._session = session

@@ -15,7 +15,6 @@ from mobiletest_automation.model_ports import (
     Judgement,
     ModelFailed,
     ModelOptions,
-    ModelQuota,
     ModelSession,
     ModelTask,
     ModelUsage,
@@ -46,14 +45,12 @@ _JUDGE_TOOLS = (
 class LanguageModels:
     """The port `ModelProvider` on an OpenAI-compatible endpoint."""
 
-    def __init__(self, client: ChatModel, budget: ModelBudget, quota: ModelQuota | None = None) -> None:
-        """`quota` limits organisations."""
+    def __init__(self, client: ChatModel, budget: ModelBudget) -> None:
         self._client = client
-        self._quota = quota
         self._budget = budget
 
     def open_session(self, options: ModelOptions) -> ModelSession:
-        budget = BudgetTracker(self._budget, self._quota, options.org_id)
+        budget = BudgetTracker(self._budget)
         writer = TranscriptWriter((self._client.endpoint.key,))
         return BudgetedModelSession(self._client, options, budget, writer)
 

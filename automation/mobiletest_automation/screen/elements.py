@@ -99,13 +99,6 @@ class Bounds:
         """Whether the point is inside or on the edge."""
         return self.x <= point.x <= self.right and self.y <= point.y <= self.bottom
 
-    def overlaps(self, other: "Bounds") -> bool:
-        """Whether the rectangles have an area in common."""
-        x, y, other_x, other_y = self.x, self.y, other.x, other.y
-        return min(x + self.width, other_x + other.width) > max(x, other_x) and (
-            min(y + self.height, other_y + other.height) > max(y, other_y)
-        )
-
     def intersection(self, other: "Bounds") -> "Bounds | None":
         """The part that both rectangles cover; None when that has no area."""
         left, top = max(self.x, other.x), max(self.y, other.y)

@@ -50,7 +50,7 @@ class Locator:
     y: float = 0.0
 
 
-def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool = False) -> Locator | None:
+def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool) -> Locator | None:
     """The locator of an element; None if it would not find this element, and only this one, on the same screen.
 
     `sentence` is the step that chose it: a row whose words are not in the sentence was not chosen by its name, and a

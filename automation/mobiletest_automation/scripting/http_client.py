@@ -191,7 +191,8 @@ def _check_size(request: HttpRequest) -> None:
         raise HttpFailed(f"the body of a request has at most {REQUEST_BYTES} bytes")
     if len(request.form) > FIELDS_LIMIT or sum(each.size for each in request.form) > REQUEST_BYTES:
         raise HttpFailed(f"a form has at most {FIELDS_LIMIT} fields of {REQUEST_BYTES} bytes together")
-    if len(request.headers) > HEADERS_LIMIT or sum(map(len, _flat(request.headers))) > HEADER_BYTES:
+    headers = [*request.headers, *request.headers.values()]
+    if len(request.headers) > HEADERS_LIMIT or sum(map(len, headers)) > HEADER_BYTES:
         raise HttpFailed(f"a request has at most {HEADERS_LIMIT} headers of {HEADER_BYTES} bytes together")
 
 
@@ -236,10 +237,6 @@ def _add(form: aiohttp.FormData, field: FormField) -> None:
     else:
         kind = field.media_type or "application/octet-stream"
         form.add_field(field.name, field.content, filename=field.file, content_type=kind)
-
-
-def _flat(headers: Mapping[str, str]) -> list[str]:
-    return [*headers, *headers.values()]
 
 
 async def _read(response: aiohttp.ClientResponse) -> HttpResponse:

@@ -154,9 +154,6 @@ class NotUnderstood:
     why: str
 
 
-ElementCheck = Callable[[Intent, Element], bool]
-
-
 def text_of(element: Element) -> str:
     """The text on an element; of a field, what is typed in."""
     return element.text if element.editable else element.text or element.label
@@ -183,7 +180,7 @@ def has_text(intent: Intent, element: Element) -> bool:
 # What "enabled" and "disabled" say of something that can be switched.
 SWITCHED = {Action.ASSERT_ENABLED: Action.ASSERT_CHECKED, Action.ASSERT_DISABLED: Action.ASSERT_UNCHECKED}
 
-ELEMENT_CHECKS: Mapping[str, ElementCheck] = {
+ELEMENT_CHECKS: Mapping[str, Callable[[Intent, Element], bool]] = {
     Action.ASSERT_ENABLED: lambda intent, element: element.enabled,
     Action.ASSERT_DISABLED: lambda intent, element: not element.enabled,
     Action.ASSERT_CHECKED: lambda intent, element: element.on is True,

@@ -50,7 +50,7 @@ class StepRunner:
         transcripts: TranscriptRecorder,
         scripts: ScriptRunner,
         seconds: float,
-        left_out: frozenset[str] = frozenset(),
+        left_out: frozenset[str],
         human_help: HumanHelp | None,
     ) -> None:
         """`seconds` is how long a step may usually take. `left_out` are the paths of steps to skip. `human_help` is
@@ -307,7 +307,7 @@ class StepRunner:
 class _Failed(Exception):
     """A step failed, and so does the test, unless something tolerates it."""
 
-    def __init__(self, failure: Failure, *, final: bool = False) -> None:
+    def __init__(self, failure: Failure, *, final: bool) -> None:
         """`final`: nothing may tolerate it."""
         super().__init__(failure.message)
         self.failure = failure

@@ -22,7 +22,7 @@ from mobiletest_cli.interruption import Interrupted
 from mobiletest_cli.local_run.devices import ChosenDevice, choose_device
 from mobiletest_cli.local_run.flow_editor import FlowEditor
 from mobiletest_cli.local_run.interactive import TerminalHuman, check_terminal, read_line
-from mobiletest_cli.local_run.machine import Machine, ThisMachine
+from mobiletest_cli.local_run.machine import ThisMachine
 from mobiletest_cli.local_run.preparation import prepare
 from mobiletest_cli.local_run.results import EvidenceFolder, LocalResults, LocalRun
 from mobiletest_cli.local_run.runner import CLOSE_SECONDS, LocalRunner, Plan
@@ -48,10 +48,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class LocalTestRun:
     """Runs what is selected, once or after each change."""
 
-    def __init__(self, output: Output, destinations: Destinations, *, machine: Machine | None = None) -> None:
+    def __init__(self, output: Output, destinations: Destinations) -> None:
         self._output = output
         self._destinations = destinations
-        self._machine = machine or ThisMachine()
         # Of the last run.
         self._evidence: Path | None = None
         self._evidence_folders: Collection[EvidenceFolder] = ()
@@ -66,7 +65,7 @@ class LocalTestRun:
         if options.interactive:
             check_terminal(self._output)
             wanted = replace(wanted, retries=0)
-        device = choose_device(self._machine, options.device, wanted.platform, options.capability or ())
+        device = choose_device(ThisMachine(), options.device, wanted.platform, options.capability or ())
         if not options.watch:
             return self._run_once(wanted, options, limits, device)
         if self._output.as_json:

@@ -12,7 +12,7 @@ from mobiletest_cli.presentation import place, positions
 from mobiletest_cli.results.report import repository_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from xml.etree.ElementTree import Element
 
     from mobiletest_cli.api_types import Run
@@ -22,7 +22,6 @@ _RESULTS = ("skipped", "error", "failure")
 _INTERIM = ("rerunFailure", "rerunError", "flakyFailure", "flakyError")
 _WITH_PLACES = ("error", "failure", "stackTrace")
 _PLACE = re.compile(r"^(?P<before>  run from |)(?P<place>.+?:\d+:\d+)(?P<after>: |$)", re.ASCII)
-_OUTPUTS = ("system-out", "system-err")
 _COUNTS = frozenset({"name", "tests", "failures", "errors", "time"})
 # What both jenkins-junit.xsd (JUnit's own copy) and junit-10.xsd (the xUnit plugin) allow; "skipped" has none.
 _ATTRIBUTES = {
@@ -144,12 +143,8 @@ def _restrict(element: Element) -> None:
         element.text = "\n".join(filter(None, [element.get("message"), element.text]))
         element.attrib.clear()
     allowed = _ATTRIBUTES.get(element.tag)
-    for name in _without(element.attrib, allowed) if allowed is not None else ():
+    for name in element.attrib.keys() - allowed if allowed is not None else ():
         del element.attrib[name]
-
-
-def _without(names: Iterable[str], allowed: frozenset[str]) -> list[str]:
-    return [name for name in names if name not in allowed]
 
 
 def _parse(junit: bytes) -> Element:

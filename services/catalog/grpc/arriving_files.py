@@ -52,9 +52,7 @@ class ArrivingFile:
         raise upload_cut(f"it stopped after {size} bytes")
 
 
-async def read_chunks(
-    requests: AsyncIterator[Any], look: Callable[[Any], None] = lambda _: None
-) -> AsyncIterator[bytes]:
+async def read_chunks(requests: AsyncIterator[Any], look: Callable[[Any], None]) -> AsyncIterator[bytes]:
     """The bytes of messages with a chunk each.
 
     `look` is called with each message before its bytes are given.

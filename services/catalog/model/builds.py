@@ -66,7 +66,7 @@ def artifact_key(org_id: str, sha256: str) -> str:
     return f"{org_id}/{sha256}"
 
 
-def validate_metadata(metadata: Mapping[str, Json], field_name: str = "metadata") -> Mapping[str, Json]:
+def validate_metadata(metadata: Mapping[str, Json]) -> Mapping[str, Json]:
     """The metadata as it is.
 
     Raises:
@@ -75,7 +75,7 @@ def validate_metadata(metadata: Mapping[str, Json], field_name: str = "metadata"
     size = len(json.dumps(metadata, ensure_ascii=False).encode())
     if size > METADATA_LIMIT:
         raise InvalidValue(
-            field_name, f"metadata must be at most {METADATA_LIMIT} bytes as JSON; this is {size}", "too_long"
+            "metadata", f"metadata must be at most {METADATA_LIMIT} bytes as JSON; this is {size}", "too_long"
         )
     return metadata
 

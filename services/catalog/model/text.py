@@ -24,13 +24,13 @@ def suffix_of(pattern: str) -> tuple[str, bool]:
     return needle[:SUFFIX_LIMIT], len(needle) <= SUFFIX_LIMIT
 
 
-def validate_name(name: str, field: str = "name") -> str:
+def validate_name(name: str) -> str:
     """The trimmed, normalized name.
 
     Raises:
         InvalidValue: unless it has 1 to 200 characters and no control characters.
     """
-    return validate_text(name, field, NAME_LIMIT)
+    return validate_text(name, "name", NAME_LIMIT)
 
 
 def validate_version(version: str, field: str = "version") -> str:

@@ -20,7 +20,7 @@ class MongoSecrets:
         self._secrets = OrgCollection(mongo, SECRETS)
 
     async def put(self, secret: Secret) -> None:
-        await self._secrets.put(_to_document(secret))
+        await self._secrets.put({"_id": _id(secret.org_id, secret.name), **asdict(secret)})
 
     async def named(self, names: Collection[str]) -> Sequence[Secret]:
         ids = [_id(current().org_id, name) for name in names]
@@ -56,10 +56,6 @@ class MongoSecretRotation:
 
 def _id(org_id: str, name: str) -> str:
     return f"{org_id}/{name}"
-
-
-def _to_document(secret: Secret) -> Document:
-    return {"_id": _id(secret.org_id, secret.name), **asdict(secret)}
 
 
 def _from_document(document: Document) -> Secret:

@@ -44,7 +44,7 @@ class PoolSlots:
     A slot is taken before a run is claimed, so that no worker claims runs that would have to wait for a slot of others.
     """
 
-    def __init__(self, pools: Iterable[Pool], leases: SlotLeases | None = None) -> None:
+    def __init__(self, pools: Iterable[Pool], leases: SlotLeases | None) -> None:
         """Without `leases` no slots are shared."""
         self._leases = leases
         self._shared = [pool for pool in pools if leases is not None and pool.hub is not None]

@@ -48,9 +48,8 @@ class ChangeWaiter:
 class ChangeNotifier:
     """The port `ChangeNotifications` on a change stream of the executions."""
 
-    def __init__(self, mongo: Mongo, *, reconnect_seconds: float = RECONNECT_SECONDS) -> None:
+    def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
-        self._reconnect_seconds = reconnect_seconds
         self._waiters: dict[str, set[ChangeWaiter]] = defaultdict(set)
         self.stopping = False
 
@@ -80,7 +79,7 @@ class ChangeNotifier:
                         self._notify(change["documentKey"]["_id"])
             except PyMongoError as error:
                 log.warning("change_stream_failed", error=repr(error))
-            await asyncio.sleep(self._reconnect_seconds)
+            await asyncio.sleep(RECONNECT_SECONDS)
 
     def _notify(self, execution_id: str) -> None:
         for waiter in self._waiters.get(execution_id, ()):

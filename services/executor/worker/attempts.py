@@ -203,7 +203,7 @@ class AutomatedAttempts:
 class AttemptEvidence:
     """Stores the screenshots and other evidence of one attempt."""
 
-    def __init__(self, artifacts: RunArtifacts, claim: Claim, secrets: Sequence[SecretStr] = ()) -> None:
+    def __init__(self, artifacts: RunArtifacts, claim: Claim, secrets: Sequence[SecretStr]) -> None:
         """`secrets` are masked in transcripts of models."""
         self._artifacts = artifacts
         self._claim = claim

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 
@@ -102,7 +102,8 @@ class MongoVerdicts:
             return await self._search(keys, query, generation)
         cells = self._of(d.CELLS.collection, generation)
         if uploads is None:
-            read = await find_documents(cells, _by_id(keys), ["app_id", "test_id", "build_id", "uploaded_at"])
+            by_id = {"_id": {"$in": [d.document_id(key) for key in keys]}}
+            read = await find_documents(cells, by_id, ["app_id", "test_id", "build_id", "uploaded_at"])
             uploads = {_cell_key(document): document["uploaded_at"] for document in read}
         await pause()
         places = {key: uploads[key] for key in keys if key in uploads}
@@ -187,10 +188,6 @@ class MongoVerdicts:
 
 
 _TESTS_OF_BUILD: Document = {"$group": {"_id": "$uploaded_at", "tests": {"$push": "$test_id"}}}
-
-
-def _by_id(keys: Iterable[CellKey]) -> Document:
-    return {"_id": {"$in": [d.document_id(key) for key in keys]}}
 
 
 def _cell_key(document: Document) -> CellKey:

@@ -72,9 +72,7 @@ async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[
     return answer
 
 
-async def take_snapshot(
-    driver: DriverSession, css: frozenset[str] = frozenset()
-) -> tuple[Element, Mapping[Element, PageNode]]:
+async def take_snapshot(driver: DriverSession, css: frozenset[str]) -> tuple[Element, Mapping[Element, PageNode]]:
     """The elements of the page, whose root has the bounds of the viewport, and the node of each.
 
     script_error if the page is too large to be read as a whole, or if it does not accept one of the CSS selectors.

@@ -20,7 +20,8 @@ def unsupported_on_android(command: BaseCommand) -> str:
         case PressKey(key):
             return _without_key(key, (*ANDROID_KEYS,), "an Android phone")
         case LaunchApp(permissions=permissions) | SetPermissions(permissions=permissions):
-            return "Android cannot give limited access: use allow or deny" if "limited" in _answers(permissions) else ""
+            is_limited = any(answer == "limited" for _, answer in permissions or ())
+            return "Android cannot give limited access: use allow or deny" if is_limited else ""
         case _:
             return ""
 
@@ -70,10 +71,6 @@ def unsupported_in_browser(command: BaseCommand) -> str:
             return "a browser has no gallery: use the page's own upload"
         case _:
             return ""
-
-
-def _answers(permissions: tuple[tuple[str, str], ...] | None) -> frozenset[str]:
-    return frozenset(answer for _, answer in permissions or ())
 
 
 def _without_key(key: str, known: tuple[str, ...], device: str) -> str:

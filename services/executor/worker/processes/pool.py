@@ -18,8 +18,6 @@ ATTEMPTS_LIMIT = 100
 # A process that has used more is not used again.
 MEMORY_LIMIT = 192 * 1024 * 1024
 
-StartProcess = Callable[[], Awaitable[Child]]
-
 
 @dataclass(slots=True)
 class AttemptChild:
@@ -37,7 +35,7 @@ class AttemptProcesses:
     behind.
     """
 
-    def __init__(self, start: StartProcess, limits: AttemptLimits, *, idle: int) -> None:
+    def __init__(self, start: Callable[[], Awaitable[Child]], limits: AttemptLimits, *, idle: int) -> None:
         """`idle` is how many processes are kept for later attempts."""
         self._start = start
         self._limits = limits

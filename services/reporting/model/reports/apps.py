@@ -91,16 +91,12 @@ def _sum(counted: Mapping[str, int], names: Sequence[str]) -> int:
 
 def trend(fields: CounterFields, app_id: str, days: Sequence[date]) -> list[TrendPoint]:
     """One point a day, zeros for days without runs."""
-    return [_point(_of_day(fields, app_id, day), day) for day in days]
+    return [_point(fields.get(counters.app_month(app_id, day), {}), day) for day in days]
 
 
 def _point(month: Mapping[str, int], day: date) -> TrendPoint:
     passed, failed, infra_failed, cancelled = (month.get(name, 0) for name in _names(day)[:4])
     return TrendPoint(day, passed + failed + infra_failed + cancelled, passed, failed, infra_failed)
-
-
-def _of_day(fields: CounterFields, app_id: str, day: date) -> Mapping[str, int]:
-    return fields.get(counters.app_month(app_id, day), {})
 
 
 @lru_cache(maxsize=1024)
