@@ -22,7 +22,7 @@ ELSEWHERE = {
     ("README.md", "make run     # start everything"): "the gate's `make run` and `make test` themselves",
     ("README.md", "flowchart LR"): "a picture",
     ("docs/command-line.md", "package=$(python3"): "installs; tests/deploy/test_cli_distribution.py does it",
-    ("docs/development.md", ".venv/bin/python -m pdb"): "waits for commands of the debugger",
+    ("docs/development.md", "PYTHONPATH=cli"): "tests/e2e/cli/test_local_terminal.py runs it",
     ("docs/command-line.md", "app: Shop"): "tests/unit/test_document_blocks.py reads it",
     ("docs/command-line.md", '{"mcpServers"'): "tests/unit/test_document_blocks.py reads it",
     ("docs/app-models.md", "app_model: 1"): "tests/unit/test_document_blocks.py reads it",

@@ -1,5 +1,6 @@
 """`mobiletest run --local` at a terminal, without a server."""
 
+import re
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -56,6 +57,18 @@ def test_interactive_repairs_a_flow_while_it_runs(flow: Path) -> None:
         assert "passed with help" in ended
         assert "A person helped, so this says nothing of the flow as it was written." in ended
     assert flow.read_text() == f"{head}# the button\n- tapOn: Log in\n\n- assertVisible: No basket\n"
+
+
+def test_a_breakpoint_stops_in_a_step(flow: Path) -> None:
+    """As the page for developers says, from the root of the repository."""
+    flow.write_text("appId: com.example.shop\n---\n- launchApp\n- tapOn: Email\n")
+    page = (ROOT / "docs" / "development.md").read_text()
+    [command] = re.findall(r"^PYTHONPATH=cli .*", page, re.M)
+    command = command.replace(".venv/bin/python", sys.executable).replace("flow.yaml", str(flow))
+    with terminal(["bash", "-c", command], ROOT, INHERITED) as shown:
+        shown.wait_for("commands/touch.py(66)")
+        shown.press("c\n")
+        assert "1 passed of 1 run." in shown.wait_for("The program")
 
 
 def test_ctrl_c_ends_an_interactive_run(flow: Path) -> None:
