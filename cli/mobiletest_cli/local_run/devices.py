@@ -17,6 +17,13 @@ SIMULATED, CHROME = "simulated", "chrome"
 ANDROID, IOS = "Android", "iOS"
 _UDID = re.compile(r"[0-9a-fA-F]{40}|[0-9a-fA-F]{8}-[0-9a-fA-F]{16}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AUTOMATION = {ANDROID: "UiAutomator2", IOS: "XCUITest"}
+# The states of a phone in the list of adb, and what to do about them.
+_STATES = {
+    "device": "",
+    "unauthorized": "allow USB debugging on its screen",
+    "offline": "it is offline: connect it again, or restart it",
+    "no": "this user may not use its USB port: adb devices says more",  # "no permissions (...)"
+}
 _START_APPIUM = "start Appium: appium (npm install -g appium, then appium driver install uiautomator2)"
 _INSTALL_CHROMEDRIVER = f"install chromedriver for your version of Chrome, or start it at {CHROMEDRIVER}"
 
@@ -61,8 +68,8 @@ def find_devices(machine: Machine) -> list[FoundDevice]:
     """What there is, and what is missing."""
     has_appium = machine.is_hub(APPIUM)
     phones = [
-        FoundDevice(serial, description, "" if has_appium else _START_APPIUM)
-        for serial, description in _phones(machine).items()
+        FoundDevice(phone.name, phone.description, phone.missing or ("" if has_appium else _START_APPIUM))
+        for phone in _phones(machine)
     ]
     if not phones:
         missing = "connect a phone with USB debugging, or start an emulator"
@@ -126,12 +133,12 @@ def read_capabilities(texts: Sequence[str]) -> dict[str, Any]:
     return capabilities
 
 
-def _phones(machine: Machine) -> dict[str, str]:
-    """The devices that adb can use, by their serials."""
+def _phones(machine: Machine) -> list[FoundDevice]:
+    """The devices of adb, also those that it cannot use."""
     adb = machine.find_program("adb")
     lines = machine.read_output([adb, "devices", "-l"]).splitlines() if adb else []
     rows = [line.split() for line in lines[1:]]
-    return {row[0]: _model(row[2:]) for row in rows if len(row) > 1 and row[1] == "device"}
+    return [FoundDevice(row[0], _model(row[2:]), _STATES[row[1]]) for row in rows if len(row) > 1 and row[1] in _STATES]
 
 
 def _model(details: Sequence[str]) -> str:
@@ -142,19 +149,26 @@ def _model(details: Sequence[str]) -> str:
 
 def _only_phone(machine: Machine) -> str:
     phones = _phones(machine)
-    if len(phones) == 1:
-        return next(iter(phones))
-    there_are = f"there are {', '.join(phones)}" if phones else "no phone or emulator is connected"
+    usable = [phone.name for phone in phones if not phone.missing]
+    if len(usable) == 1:
+        return usable[0]
+    there_are = f"there are {', '.join(usable)}" if usable else "no phone or emulator is connected"
+    if not usable and phones:
+        there_are = "; ".join(f"{phone.name}: {phone.missing}" for phone in phones)
+    elif not machine.find_program("adb"):
+        there_are = "adb, which finds phones and emulators, is not installed"
     hint = "Name one: --device simulated (runs a model, not the app), SERIAL, chrome, or the URL of an Appium server"
     raise CliError(f"no device to run on: {there_are}", USAGE, hint)
 
 
 def _phone(machine: Machine, name: str, wanted: Mapping[str, Any]) -> ChosenDevice:
-    phones = _phones(machine)
+    phones = {phone.name: phone.missing for phone in _phones(machine)}
+    if phones.get(name):
+        raise CliError(f"--device {name} cannot be used: {phones[name]}", USAGE)
     if name not in phones and not _UDID.fullmatch(name):
-        known = ", ".join([*phones, CHROME, SIMULATED])
+        names = ", ".join([*phones, CHROME, SIMULATED])
         raise CliError(
-            f'there is no device "{name}"', USAGE, f"There are {known}; mobiletest devices --local says more"
+            f'there is no device "{name}"', USAGE, f"There are {names}; mobiletest devices --local says more"
         )
     if not machine.is_hub(APPIUM):
         raise CliError(f"no Appium server answers at {APPIUM}", USAGE, f"{_START_APPIUM[0].upper()}{_START_APPIUM[1:]}")

@@ -11,12 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceInfo, OnSession, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailure, DeviceInfo, OnSession, Seed
+from mobiletest_automation.model.failures import Category
 from mobiletest_automation.web_addresses import EVERYWHERE
 from mobiletest_cli.errors import NO_VERDICT, CliError
 from mobiletest_cli.local_run.devices import ChosenDevice
 
 _STARTED = re.compile(rb"started successfully on port (\d+)", re.ASCII)
+# What a chromedriver says of a Chrome that ended at once, in its versions.
+_CHROME_ENDED = re.compile("Chrome instance exited|Chrome failed to start|DevToolsActivePort")
 _START_SECONDS = 20.0
 _STOP_SECONDS = 10.0
 
@@ -40,7 +43,10 @@ class OneDevice:
         """
         chosen = self._chosen
         info = DeviceInfo(chosen.name, platform, simulated=chosen.is_simulated, browser=chosen.is_browser)
-        self.open = await self._open(info, build, seed, on_session)
+        try:
+            self.open = await self._open(info, build, seed, on_session)
+        except DeviceFailure as failure:
+            raise DeviceFailure(failure.category, failure.message + advise(chosen, failure), failure.path) from failure
         return self.open
 
     async def _open(self, info: DeviceInfo, build: AppUnderTest, seed: Seed, on_session: OnSession | None) -> Device:
@@ -68,6 +74,16 @@ class OneDevice:
         from mobiletest_automation.devices.webdriver.sessions import wait_for_unfinished
 
         await wait_for_unfinished(seconds)
+
+
+def advise(chosen: ChosenDevice, failure: DeviceFailure) -> str:
+    """What to do about a session that cannot be opened, as the end of its message; "" if that is not known."""
+    if chosen.is_browser and _CHROME_ENDED.search(failure.message):
+        arguments = '{"args": ["--headless=new", "--no-sandbox"]}'
+        return f"; as root, in containers and without a screen: --capability 'goog:chromeOptions={arguments}'"
+    if failure.category == Category.NETWORK_ERROR:
+        return "; check that an Appium server or another WebDriver hub answers at the address of --device"
+    return ""
 
 
 @contextmanager

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.model.failures import Category
 from mobiletest_cli.errors import CliError
 from mobiletest_cli.local_run.devices import APPIUM, CHROMEDRIVER, ChosenDevice, choose_device, find_devices
-from mobiletest_cli.local_run.sessions import running_hub
+from mobiletest_cli.local_run.sessions import advise, running_hub
 
+BROWSER = ChosenDevice("chrome", "Android", "http://hub", capabilities={"browserName": "chrome"})
+HUB = ChosenDevice("http://hub", "Android", "http://hub")
 UDID = "00008110-001A2B3C4D5E6F70"
 
 
@@ -48,6 +52,22 @@ def test_without_exactly_one_phone_a_name_is_asked_for(phones: dict[str, str]) -
         choose_device(FakeMachine(["adb"], [APPIUM], phones), None)
     assert "--device simulated" in str(refused.value.hint)
     assert all(serial in refused.value.message for serial in phones)
+
+
+def test_a_phone_that_adb_cannot_use_says_what_to_do() -> None:
+    machine = FakeMachine(["adb"], [APPIUM], {"B": "unauthorized usb:1-2", "C": "offline", "* daemon": "started"})
+    listed = {device.name: device.missing for device in find_devices(machine)}
+    assert listed["B"] == "allow USB debugging on its screen"
+    assert "connect it again" in listed["C"]
+    assert not any("*" in name for name in listed)
+    for name in ("B", None):
+        with pytest.raises(CliError, match="allow USB debugging"):
+            choose_device(machine, name)
+
+
+def test_a_missing_adb_is_said() -> None:
+    with pytest.raises(CliError, match="adb, which finds phones and emulators, is not installed"):
+        choose_device(FakeMachine(hubs=[APPIUM]), None)
 
 
 def test_a_phone_needs_appium() -> None:
@@ -100,6 +120,22 @@ def test_what_is_missing_is_said() -> None:
     assert "start Appium" in listed["8A1X0"]
     assert "install chromedriver" in listed["chrome"]
     assert listed["simulated"] == ""
+
+
+@pytest.mark.parametrize(
+    ("device", "category", "message", "advice"),
+    [
+        (BROWSER, Category.DEVICE_UNAVAILABLE, "session not created: Chrome instance exited.", "--no-sandbox"),
+        (HUB, Category.NETWORK_ERROR, "the hub cannot be reached", "the address of --device"),
+        (HUB, Category.DEVICE_UNAVAILABLE, "no free device", ""),
+    ],
+)
+def test_a_session_that_cannot_be_opened_says_what_to_do(
+    device: ChosenDevice, category: Category, message: str, advice: str
+) -> None:
+    given = advise(device, DeviceFailure(category, message))
+    assert advice in given
+    assert bool(given) == bool(advice)
 
 
 def test_a_chromedriver_that_cannot_be_started_is_said(tmp_path: Path) -> None:
