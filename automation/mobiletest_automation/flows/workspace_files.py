@@ -161,12 +161,14 @@ def check_path(path: str) -> None:
     """Check the path of a file.
 
     Raises:
-        InvalidFiles: the path is long, deep or leads out of the folder.
+        InvalidFiles: the path is long or deep, has control characters, or leads out of the folder.
     """
     parts = path.rstrip("/").split("/")
     if ".." in parts or path.startswith("/") or parts[0].endswith(":"):
         raise InvalidFiles(f"the path {quote(path)} leads out of the folder: send the folder without it")
-    if "" in parts or "." in parts or has_controls(path) or len(path) > PATH_LIMIT:
+    if has_controls(path):
+        raise InvalidFiles(f"the name of {quote(path)} has control characters: rename it")
+    if "" in parts or "." in parts or len(path) > PATH_LIMIT:
         raise InvalidFiles(f"{quote(path)} is not a plain path of at most {PATH_LIMIT} characters")
     if len(parts) > DEPTH_LIMIT:
         raise InvalidFiles(f"{quote(path)} lies more than {DEPTH_LIMIT} folders deep")

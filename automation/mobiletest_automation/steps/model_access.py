@@ -8,8 +8,8 @@ from mobiletest_automation.model_ports import ModelFailed, ModelSession, ModelUs
 from mobiletest_automation.outcome import ResolutionCost, StepFailed, time_limit
 
 NO_MODEL = (
-    "no model is configured: set MOBILETEST_LLM_BASE_URL for the executor's workers, "
-    "or set fallback_trigger to never to use the rules only"
+    "no model is configured: set MOBILETEST_LLM_BASE_URL where the test runs (a worker or `mobiletest run --local`), "
+    "or, in a start, fallback_trigger to never to use the rules only"
 )
 
 

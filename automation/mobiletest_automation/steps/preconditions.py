@@ -61,6 +61,7 @@ def why_model_is_needed(flow: Flow, config: RunConfig, *, ask_model: bool) -> st
         if isinstance(step.command, AiCommand):
             return (
                 f"{step.name} ({step.path}) asks a model, and none is configured: "
-                "set MOBILETEST_LLM_BASE_URL for the executor's workers, or remove the step"
+                "set MOBILETEST_LLM_BASE_URL where the test runs (a worker or `mobiletest run --local`), "
+                "or remove the step"
             )
     return ""

@@ -30,6 +30,7 @@ _HELP = (
 )
 _WORKED = "It worked. Write it into the file: replace the step by it, or insert it before the step; or go on without."
 _ONLY_WORKED = "It worked, but is no step that can be written into the file: go on without, or try another step."
+_AFTER_WORK = ("replace", "insert", "go on")
 _WORDS = {"": LOOK, "retry": RETRY, "skip": SKIP, "quit": FAIL}
 
 
@@ -54,10 +55,12 @@ class TerminalHuman:
             typed = line.strip()
             if typed in _WORDS:
                 return _WORDS[typed]
-            if question.worked and typed in ("replace", "insert", "go on"):
-                if typed == "go on":
+            if typed in _AFTER_WORK:
+                if not question.worked:
+                    self._output.error_line(f'"{typed}" is for a step that has just worked: try one first')
+                elif typed == "go on":
                     return KEEP
-                if self._was_written(question, typed):
+                elif self._was_written(question, typed):
                     return KEEP if typed == "replace" else RETRY
             else:
                 return typed if typed in question.options else as_yaml(typed)

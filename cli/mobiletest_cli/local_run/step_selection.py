@@ -130,7 +130,7 @@ class _Finder:
             if any(self._has_line(position, line) for position in inner):
                 raise self._inside(name, index)
         lines = [step.position.line for step in self._steps if step.position and step.position.file in paths]
-        raise self._no_step(name, f"its steps begin in the lines {', '.join(map(str, lines))}" if lines else "")
+        raise self._no_step(name, f"its steps begin at line {', '.join(map(str, lines))}" if lines else "")
 
     def _is_at(self, file: str, path: str) -> bool:
         return os.path.abspath(file) == os.path.abspath(self._files.display_path(path))

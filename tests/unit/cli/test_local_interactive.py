@@ -52,7 +52,7 @@ class Person:
         (FAILED, ["quit\n"], "fail"),
         (FAILED, [], "fail"),
         (FAILED, ["tap Pay\n"], "- tap Pay"),
-        (FAILED, ["replace\n"], "- replace"),
+        (FAILED, ["replace\n", "insert\n", "go on\n"], "fail"),
         (FAILED, ['tap the 1st: button "Add"\n'], 'tap the 1st: button "Add"'),
         (WORKED, ["go on\n"], "keep"),
         (replace(WORKED, can_write=False), ["replace\n", "insert\n", "go on\n"], "keep"),

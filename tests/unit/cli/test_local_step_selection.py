@@ -72,7 +72,7 @@ def test_the_steps_from_one_to_another_run_with_their_usual_numbers(
     ("options", "message", "hint"),
     [
         (("--until", "0"), "there is no step 0: the flow has 9 steps", ""),
-        (("--from", "flow.yaml:7"), "no step flow.yaml:7: its steps begin in the lines 6, 8, 11, 12, 13, 4", ""),
+        (("--from", "flow.yaml:7"), "no step flow.yaml:7: its steps begin at line 6, 8, 11, 12, 13, 4", ""),
         (("--from", "other.yaml:7"), "no step other.yaml:7: the steps of the flow are in .maestro/flow.yaml", ""),
         (("--from", "4"), "--from 4 is inside step 3 (sub.yaml), which runs as a whole", "Choose --from 3 or 6"),
         (("--until", "sub.yaml:4"), "--until sub.yaml:4 is inside step 3 (sub.yaml)", "Choose --until 3 or 6"),
