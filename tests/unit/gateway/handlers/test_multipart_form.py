@@ -121,6 +121,13 @@ async def test_a_form_has_a_limited_number_of_parts() -> None:
         assert (error.value.status, error.value.code) == (413, "BODY_TOO_LARGE")
 
 
+async def test_a_file_may_have_what_begins_like_a_boundary_but_not_often() -> None:
+    alike = b"\r\n--bx"
+    assert await read(one_part(DISPOSITION, alike * 10)) == [("file", None, alike * 10)]
+    with pytest.raises(HttpError, match=f"more than {MAX_FIELDS} fields"):
+        await parts_of(one_part(DISPOSITION, alike * (MAX_FIELDS + 2)), 1 << 20)
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
