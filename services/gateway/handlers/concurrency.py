@@ -15,7 +15,9 @@ class ConcurrencyLimit:
     """Counts by organisation; one that has none under way is not remembered."""
 
     def __init__(self, name: str, *, of_all: int | None = None) -> None:
-        """`name` is that of the limit in RequestLimits; `of_all` organisations together so many may be under way."""
+        """`name` is that of the limit in RequestLimits. Of all organisations together `of_all` may be under way, of one
+        at most half of what the others leave, so that a few cannot take all for hours.
+        """
         self.name = name
         self._of_all = of_all
         self._under_way: Counter[str] = Counter()
@@ -30,14 +32,15 @@ class ConcurrencyLimit:
 
         Raises:
             ResourceExhausted: there are as many as allowed.
-            Unavailable: those of all organisations are as many as allowed.
+            Unavailable: those of all organisations leave no place for one more.
         """
         org_id, limit = context.caller.org_id, int(getattr(context.limits, self.name))
-        if self._under_way[org_id] >= limit:
+        own = self._under_way[org_id]
+        if own >= limit:
             raise limit_reached(self.name, limit, "wait until one of them has ended", retry_after=RETRY_SECONDS)
-        if self._of_all is not None and self._under_way.total() >= self._of_all:
+        if self._of_all is not None and 2 * own >= self._of_all - (self._under_way.total() - own):
             refusals.labels(self.name).inc()
-            message = f"This server has {self._of_all} {self.name} under way, as many as it can: try again"
+            message = f"This server has as many {self.name} under way as it can: try again"
             raise Unavailable(message, reason=f"TOO_MANY_{self.name.upper()}", retry_after=RETRY_SECONDS)
         self._under_way[org_id] += 1
         try:

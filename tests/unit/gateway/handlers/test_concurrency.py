@@ -1,6 +1,6 @@
 """How many uploads or streams are under way, of one organisation and of all."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 import pytest
@@ -34,11 +34,22 @@ def test_all_organisations_together_have_a_limit_too() -> None:
     limit = ConcurrencyLimit("uploads", of_all=2)
     with limit.enter(context("org", 2)):
         with limit.enter(context("another", 2)):
-            with pytest.raises(Unavailable, match="This server has 2 uploads") as refusal, limit.enter(context("c", 2)):
+            with pytest.raises(Unavailable, match="as many uploads under way") as refusal, limit.enter(context("c", 2)):
                 pass
             assert (refusal.value.reason, refusal.value.retry_after, limit.used("c")) == ("TOO_MANY_UPLOADS", 5.0, 0)
         with limit.enter(context("c", 2)):
             pass
+
+
+def test_no_organisation_takes_the_last_places() -> None:
+    limit, entered = ConcurrencyLimit("uploads", of_all=24), []
+    with ExitStack() as stack:
+        for org_id in "abcdef":
+            with suppress(Unavailable):
+                while True:
+                    stack.enter_context(limit.enter(context(org_id, 100)))
+            entered.append(limit.used(org_id))
+    assert entered == [12, 6, 3, 2, 1, 0]
 
 
 def test_none_is_remembered_after_the_end() -> None:
