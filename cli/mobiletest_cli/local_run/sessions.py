@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import time
@@ -79,7 +80,7 @@ class OneDevice:
 def advise(chosen: ChosenDevice, failure: DeviceFailure) -> str:
     """What to do about a session that cannot be opened, as the end of its message; "" if that is not known."""
     if chosen.is_browser and _CHROME_ENDED.search(failure.message):
-        arguments = '{"args": ["--headless=new", "--no-sandbox"]}'
+        arguments = json.dumps({"args": ["--headless=new", "--no-sandbox"]})
         return f"; as root, in containers and without a screen: --capability 'goog:chromeOptions={arguments}'"
     if failure.category == Category.NETWORK_ERROR:
         return "; check that an Appium server or another WebDriver hub answers at the address of --device"
