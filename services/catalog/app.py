@@ -32,8 +32,7 @@ from services.catalog.reader_ports import FlowReader
 from services.catalog.secret_cipher import SecretCipher, parse_keys
 from services.catalog.settings import Settings
 from services.catalog.spool import UploadSpool
-from services.catalog.storage.artifact_bytes import MongoArtifactBytes
-from services.catalog.storage.artifacts import ArtifactSweeper
+from services.catalog.storage.artifacts import ArtifactSweeper, MongoArtifactBytes
 from services.catalog.storage.deleted_tests import DeletedTestSweeper
 from services.catalog.storage.facts import MongoFacts
 from services.catalog.storage.inline_steps import InlineStepsSweeper, sharing_since

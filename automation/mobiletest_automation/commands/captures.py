@@ -23,8 +23,13 @@ from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import StepFailed, StepOutcome
 from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.screen.outline import Outline
-from mobiletest_automation.screen.picture_comparison import PictureComparison, compare_pictures
-from mobiletest_automation.screen.pictures import UnreadablePicture, crop_screenshot, picture_size
+from mobiletest_automation.screen.pictures import (
+    PictureComparison,
+    UnreadablePicture,
+    compare_pictures,
+    crop_screenshot,
+    picture_size,
+)
 from mobiletest_automation.sentences.grounding import Grounding
 
 # How long a screen may take to come to rest before it is compared.

@@ -22,8 +22,7 @@ def list_devices(
     """List the devices of this machine, and what each of them lacks."""
     from dataclasses import asdict
 
-    from mobiletest_cli.local_run.devices import find_devices
-    from mobiletest_cli.local_run.machine import ThisMachine
+    from mobiletest_cli.local_run.devices import ThisMachine, find_devices
 
     if not local:
         raise CliError("a server chooses devices itself", USAGE, "Those of this machine: mobiletest devices --local")

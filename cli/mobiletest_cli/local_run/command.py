@@ -19,10 +19,9 @@ from mobiletest_automation import logs
 from mobiletest_automation.web_addresses import EVERY_NAME, EVERYWHERE
 from mobiletest_cli.errors import NO_VERDICT, OK, TIMEOUT, USAGE, CliError
 from mobiletest_cli.interruption import Interrupted
-from mobiletest_cli.local_run.devices import ChosenDevice, choose_device
+from mobiletest_cli.local_run.devices import ChosenDevice, ThisMachine, choose_device
 from mobiletest_cli.local_run.flow_editor import FlowEditor
 from mobiletest_cli.local_run.interactive import TerminalHuman, check_terminal, read_line
-from mobiletest_cli.local_run.machine import ThisMachine
 from mobiletest_cli.local_run.preparation import prepare
 from mobiletest_cli.local_run.results import EvidenceFolder, LocalResults, LocalRun
 from mobiletest_cli.local_run.runner import CLOSE_SECONDS, LocalRunner, Plan

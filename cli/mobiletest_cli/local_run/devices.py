@@ -1,20 +1,23 @@
-"""The devices of this machine: which there are, and the one to run on."""
+"""The devices of this machine: which there are, the one to run on, and what can be asked of the machine."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from mobiletest_cli.errors import USAGE, CliError
-from mobiletest_cli.local_run.machine import Machine
 
 APPIUM = "http://127.0.0.1:4723"
 CHROMEDRIVER = "http://127.0.0.1:9515"
 SIMULATED, CHROME = "simulated", "chrome"
 ANDROID, IOS = "Android", "iOS"
+_PROGRAM_SECONDS = 10.0
+_ANSWER_SECONDS = 2.0
 _UDID = re.compile(r"[0-9a-fA-F]{40}|[0-9a-fA-F]{8}-[0-9a-fA-F]{16}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AUTOMATION = {ANDROID: "UiAutomator2", IOS: "XCUITest"}
 # The states of a phone in the list of adb, and what to do about them.
@@ -191,3 +194,40 @@ def _browser(machine: Machine, wanted: Mapping[str, Any]) -> ChosenDevice:
         return ChosenDevice(CHROME, ANDROID, CHROMEDRIVER, capabilities=capabilities)
     hint = f"{_INSTALL_CHROMEDRIVER[0].upper()}{_INSTALL_CHROMEDRIVER[1:]}"
     raise CliError("there is no chromedriver", USAGE, hint)
+
+
+class Machine(Protocol):
+    """The machine on which the command runs."""
+
+    def find_program(self, name: str) -> str | None:
+        """The path of a program; None if it is not installed."""
+
+    def read_output(self, program: Sequence[str]) -> str:
+        """What a program prints; "" if it fails, or needs more than some seconds."""
+
+    def is_hub(self, url: str) -> bool:
+        """Whether a WebDriver server answers below the address."""
+
+
+class ThisMachine:
+    """The machine itself."""
+
+    def find_program(self, name: str) -> str | None:
+        return shutil.which(name)
+
+    def read_output(self, program: Sequence[str]) -> str:
+        try:
+            ended = subprocess.run(program, capture_output=True, timeout=_PROGRAM_SECONDS, check=False)  # noqa: S603
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return ended.stdout.decode(errors="replace") if ended.returncode == 0 else ""
+
+    def is_hub(self, url: str) -> bool:
+        import urllib.request  # for phones and browsers only
+
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(f"{url.rstrip('/')}/status", timeout=_ANSWER_SECONDS) as answer:
+                return answer.status == 200 and b'"value"' in answer.read(65536)
+        except (OSError, ValueError):
+            return False

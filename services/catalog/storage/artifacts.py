@@ -1,6 +1,8 @@
 """Artifacts that are, or are about to be, in the object store: one document per organisation and content.
 
-Those that no build and no test uses are removed a day after they were last used.
+Those that no build and no test uses are removed a day after they were last used. How many bytes an organisation stores
+is summed when an upload begins, so no counter can drift; uploads under way count as reservations, or whole if they are
+in parts.
 """
 
 import asyncio
@@ -11,16 +13,21 @@ from datetime import datetime, timedelta
 from pymongo.errors import DuplicateKeyError
 
 from services.catalog.model.builds import artifact_key
-from services.catalog.storage.documents import id_condition
+from services.catalog.model.organisation_limits import ArtifactBytes
+from services.catalog.storage.documents import IS_LIVE, id_condition
+from services.catalog.storage.part_uploads import PART_UPLOADS
 from services.chassis import context, logs
 from services.chassis.clock import Clock
 from services.chassis.errors import Aborted
-from services.chassis.mongo import Document, Mongo
+from services.chassis.mongo import Document, Mongo, below
 from services.chassis.object_store import ObjectStore
 from services.chassis.org_collection import OrgCollection
 from services.chassis.retry import run_every
 
 ARTIFACTS = "artifacts"
+RESERVATIONS = "upload_reservations"
+# A reservation that is not renewed for so long belongs to a process that was killed.
+RESERVATION_LIFETIME = timedelta(minutes=10)
 STORED, EXPECTED, DELETING = "stored", "expected", "deleting"
 # A deletion that takes longer is treated as abandoned by a killed process.
 DELETION_LIMIT = timedelta(minutes=1)
@@ -114,3 +121,35 @@ class ArtifactSweeper:
 
 def _own_id(sha256: str) -> str:
     return artifact_key(context.current().org_id, sha256)
+
+
+class MongoArtifactBytes:
+    """The port `ArtifactBytesLedger` on MongoDB."""
+
+    def __init__(self, mongo: Mongo, clock: Clock) -> None:
+        self._artifacts = OrgCollection(mongo, ARTIFACTS)
+        self._reservations = OrgCollection(mongo, RESERVATIONS)
+        self._part_uploads = OrgCollection(mongo, PART_UPLOADS)
+        self._clock = clock
+
+    async def sum(self) -> ArtifactBytes:
+        live = {"expires_at": {"$gt": self._clock.now()}}
+        reserved = sum(document["bytes"] for document in await self._reservations.find(live).to_list(None))
+        uploads = self._part_uploads.find(IS_LIVE | live, {"size": 1})
+        reserved += sum(document["size"] for document in await uploads.to_list(None))
+        in_use = {"$sum": {"$cond": [{"$gt": ["$uses", 0]}, "$size", 0]}}
+        documents = await self._artifacts.aggregate(
+            [
+                {"$match": {"_id": below(context.current().org_id)}},
+                {"$group": {"_id": None, "used": in_use, "stored": {"$sum": "$size"}}},
+            ]
+        )
+        used, stored = (documents[0]["used"], documents[0]["stored"]) if documents else (0, 0)
+        return ArtifactBytes(used + reserved, stored + reserved)
+
+    async def reserve(self, upload_id: str, size: int) -> None:
+        values = {"bytes": size, "expires_at": self._clock.now() + RESERVATION_LIFETIME}
+        await self._reservations.update_one({"_id": upload_id}, {"$set": values}, upsert=True)
+
+    async def release(self, upload_id: str) -> None:
+        await self._reservations.delete_one({"_id": upload_id})

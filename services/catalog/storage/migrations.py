@@ -8,8 +8,7 @@ from typing import Any
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from services.catalog.storage.apps import APPS, COUNTERS
-from services.catalog.storage.artifact_bytes import RESERVATIONS
-from services.catalog.storage.artifacts import ARTIFACTS
+from services.catalog.storage.artifacts import ARTIFACTS, RESERVATIONS
 from services.catalog.storage.attachments import ATTACHMENTS
 from services.catalog.storage.builds import BUILDS, LIST_OF_APP
 from services.catalog.storage.documents import LIST, LIST_OF_PLATFORM, LIST_OF_TAG, SUFFIXES

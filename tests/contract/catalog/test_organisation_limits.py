@@ -9,7 +9,7 @@ import pytest_asyncio
 from services.catalog.events import SOURCE
 from services.catalog.model.keys import Organisation
 from services.catalog.model.organisation_limits import ArtifactBytes, OrganisationLimits
-from services.catalog.storage.artifact_bytes import LIFETIME, MongoArtifactBytes
+from services.catalog.storage.artifacts import RESERVATION_LIFETIME, MongoArtifactBytes
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.organisation_limits import FRESH_SECONDS, MongoLimits
 from services.catalog.storage.store import MongoStore
@@ -102,7 +102,7 @@ async def test_artifacts_in_use_and_uploads_under_way_are_summed(backend: Backen
 
 async def test_a_reservation_of_a_killed_process_ends(backend: Backend) -> None:
     await backend.ledger.reserve("upload 1", 3)
-    backend.clock.advance(LIFETIME.total_seconds())
+    backend.clock.advance(RESERVATION_LIFETIME.total_seconds())
     assert await backend.ledger.sum() == ArtifactBytes(0, 0)
 
 

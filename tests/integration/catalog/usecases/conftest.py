@@ -17,8 +17,7 @@ from services.catalog.model.keys import Organisation
 from services.catalog.model.organisation_limits import OrganisationLimits
 from services.catalog.ports import Fact, Transaction
 from services.catalog.spool import UploadSpool
-from services.catalog.storage.artifact_bytes import MongoArtifactBytes
-from services.catalog.storage.artifacts import ARTIFACTS
+from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifactBytes
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.organisation_limits import MongoLimits
 from services.catalog.storage.store import MongoStore

@@ -11,7 +11,7 @@ from services.catalog.model.apps import App
 from services.catalog.model.attachments import ATTACHED_LIMIT
 from services.catalog.model.values import Platform
 from services.catalog.ports import Transaction
-from services.catalog.storage.artifact_bytes import RESERVATIONS
+from services.catalog.storage.artifacts import RESERVATIONS
 from services.catalog.usecases.imports import NewImport
 from services.catalog.usecases.tests import NewTest
 from services.catalog.usecases.uploads import NewBuild

@@ -14,8 +14,7 @@ from mobiletest_automation.model.baseline_keys import baseline_key
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.screen.elements import Bounds, Element, Role
-from mobiletest_automation.screen.picture_comparison import compare_pictures
-from mobiletest_automation.screen.pictures import UnreadablePicture
+from mobiletest_automation.screen.pictures import UnreadablePicture, compare_pictures
 from tests.fakes.devices import FakeDevice, FakeEvidence, button, screen
 from tests.unit.automation import attempts
 from tests.unit.automation.attempts import SentFiles, failure_of

@@ -4,7 +4,7 @@ import pytest
 
 from mobiletest_automation.devices.simulated.renderer import draw_screen
 from mobiletest_automation.screen.elements import Bounds, Element, Role
-from mobiletest_automation.screen.picture_comparison import compare_pictures
+from mobiletest_automation.screen.pictures import compare_pictures
 
 
 def picture(text: str, role: Role) -> bytes:
