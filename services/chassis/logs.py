@@ -120,5 +120,5 @@ def _capture_stdlib(level: int, render: Processor, stream: TextIO) -> None:
     root.setLevel(max(level, logging.WARNING))
     # During an outage of the broker aiokafka logs some thirty errors a second; our own lines say what matters.
     logging.getLogger("aiokafka").setLevel(logging.WARNING if level == logging.DEBUG else logging.CRITICAL)
-    # It warns of each form that a client sends broken, which the client is told.
+    # It warns of each malformed form; the client learns why from its answer.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)

@@ -109,8 +109,8 @@ class HumanAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, whose first options stand for these choices."""
+class HelpRequest:
+    """A question to a person, whose first options stand for these choices."""
 
     question: HumanQuestion
     choices: ElementChoices | None
@@ -170,7 +170,7 @@ class HumanHelp:
         return failed.category in ASKABLE and not isinstance(failed, ScriptFailed)
 
     async def _check(self, running: Awaitable[StepOutcome]) -> StepOutcome:
-        """The outcome, or what of its errors is a failure to ask about."""
+        """The outcome. StepFailed: it failed, which a person may be asked about."""
         return await running
 
     async def _follow(self, answer: HumanAnswer, step: Step, run: RunStep) -> StepOutcome | None:
@@ -186,15 +186,15 @@ class HumanHelp:
         """The flow of an answer, which is a sentence; see `ReadFlow`."""
         return parse_flow([text])
 
-    def _question(self, index: int, step: Step, problem: StepFailed) -> Asked:
+    def _question(self, index: int, step: Step, problem: StepFailed) -> HelpRequest:
         """What to ask about the step, which `problem` keeps from continuing."""
         choices = self._choices(step)
         mask = self._recorder.secrets.mask
         options = (*(map(mask, choices.options) if choices else ()), RETRY, SKIP, FAIL)
         text = mask(f"This step cannot continue: {step.title}\n{problem.message}")
-        return Asked(HumanQuestion(text, index, options), choices)
+        return HelpRequest(HumanQuestion(text, index, options), choices)
 
-    async def ask(self, asked: Asked, failure: StepFailed, picture: str) -> HumanAnswer:
+    async def ask(self, request: HelpRequest, failure: StepFailed, picture: str) -> HumanAnswer:
         """The answer to the question; `picture` is the name of its screenshot.
 
         Raises:
@@ -202,12 +202,12 @@ class HumanHelp:
             DeviceFailure: the device cannot be read meanwhile.
         """
         began = monotonic()
-        answer = await self._wait_for_answer(asked.question, picture)
+        answer = await self._wait_for_answer(request.question, picture)
         if answer is None:
             raise _with_sentence(failure, f"Nobody answered within {monotonic() - began:.0f} s.")
         if answer == FAIL:
             raise _with_sentence(failure, "A person let it fail.")
-        return asked.answer(answer)
+        return request.answer(answer)
 
     async def act_on_choice(self, answer: HumanAnswer) -> StepOutcome:
         """The action on the chosen element, if the screen still offers the same elements."""

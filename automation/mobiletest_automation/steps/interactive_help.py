@@ -13,7 +13,7 @@ from mobiletest_automation.steps.human_help import (
     ASKABLE,
     RETRY,
     SCREENSHOT_SECONDS,
-    Asked,
+    HelpRequest,
     HumanAnswer,
     HumanHelp,
     RunStep,
@@ -34,8 +34,8 @@ class InteractiveHelp(HumanHelp):
         problem = failure
         worked: tuple[HumanAnswer, StepOutcome] | None = None
         while True:
-            asked = await self._describe(self._question(index, step, problem), worked[0] if worked else None)
-            answer = await self.ask(asked, failure, PICTURE)
+            request = await self._describe(self._question(index, step, problem), worked[0] if worked else None)
+            answer = await self.ask(request, failure, PICTURE)
             if answer.text == LOOK:
                 continue
             if worked is not None and answer.text == KEEP:
@@ -67,17 +67,17 @@ class InteractiveHelp(HumanHelp):
         """Of a sentence, or of a line of a flow: "- tapOn: Pay"."""
         return load_flow(text).require() if text.startswith("- ") else super()._read_flow(text)
 
-    async def _describe(self, asked: Asked, worked: HumanAnswer | None) -> Asked:
-        """The question with the place of the step, the screen, and the answer that has worked."""
+    async def _describe(self, request: HelpRequest, worked: HumanAnswer | None) -> HelpRequest:
+        """The request with the position of the step, the screen, and the answer that has worked."""
         secrets = self._recorder.secrets
-        position = self._recorder.steps[asked.question.step_index].position
+        position = self._recorder.steps[request.question.step_index].position
         screen = tuple(map(secrets.mask, await self._read_screen()))
-        question = replace(asked.question, position=position, screen=screen)
+        question = replace(request.question, position=position, screen=screen)
         if worked is not None:
             shown = secrets.mask(worked.text)
             means_same = worked.text in (shown, secrets.fill_template(shown))
             question = replace(question, worked=shown, can_write=means_same and not worked.chooses_element)
-        return replace(asked, question=question)
+        return replace(request, question=question)
 
     async def _read_screen(self) -> Sequence[str]:
         """The visible elements that have a name."""
