@@ -24,7 +24,7 @@ TERMINATED = 143
 MEANINGS = {
     OK: "the tests passed, or the command did what was asked",
     FAILED: "tests failed, or the gate blocks",
-    USAGE: "wrong usage, or the server refused the request",
+    USAGE: "wrong usage, a device that --local cannot use, or the server refused the request",
     AUTHENTICATION: "no API key, or one that is not valid or lacks a scope",
     NOT_FOUND: "no such app, build, test, workflow or execution",
     CANCELLED: "the execution was cancelled",
@@ -32,7 +32,7 @@ MEANINGS = {
     NO_VERDICT: "no verdict: infrastructure or configuration stopped the runs, or a person helped with --interactive",
     UNREACHABLE: "the server cannot be reached, or cannot answer",
     RATE_LIMITED: "a limit of the organisation is exhausted",
-    INVALID_FILE: "a file or folder cannot be used",
+    INVALID_FILE: "a file, folder or flow cannot be used",
     INTERRUPTED: "interrupted (Ctrl-C)",
     TERMINATED: "terminated (SIGTERM)",
 }

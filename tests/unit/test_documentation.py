@@ -37,8 +37,17 @@ def test_links_lead_to_headings(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_named_files_exist(page: Path) -> None:
-    paths = re.findall(r"`((?:benchmarks|deploy|docs|examples|protos|services|tests)/[\w./-]+)`", page.read_text())
-    assert [path for path in paths if not (ROOT / path).exists()] == []
+    paths = re.findall(
+        r"`((?:(?:mobiletest_)?automation|benchmarks|cli|deploy|docs|examples|protos|services|tests)/[\w./-]+)`",
+        page.read_text(),
+    )
+    assert [path for path in paths if not any((root / path).exists() for root in (ROOT, ROOT / "automation"))] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_tests_exist(page: Path) -> None:
+    names = re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text())
+    assert [name for path, name in names if f"def {name}(" not in (ROOT / path).read_text()] == []
 
 
 def test_every_decision_record_is_in_the_index_with_a_status() -> None:
