@@ -47,7 +47,10 @@ class OneDevice:
         try:
             self.open = await self._open(info, build, seed, on_session)
         except DeviceFailure as failure:
-            raise DeviceFailure(failure.category, failure.message + advise(chosen, failure), failure.path) from failure
+            if not (advice := advise(chosen, failure)):
+                raise
+            message = f"{failure.message.rstrip('.')}; {advice}"
+            raise DeviceFailure(failure.category, message, failure.path) from failure
         return self.open
 
     async def _open(self, info: DeviceInfo, build: AppUnderTest, seed: Seed, on_session: OnSession | None) -> Device:
@@ -78,12 +81,12 @@ class OneDevice:
 
 
 def advise(chosen: ChosenDevice, failure: DeviceFailure) -> str:
-    """What to do about a session that cannot be opened, as the end of its message; "" if that is not known."""
+    """What to do about a session that cannot be opened; "" if that is not known."""
     if chosen.is_browser and _CHROME_ENDED.search(failure.message):
         arguments = json.dumps({"args": ["--headless=new", "--no-sandbox"]})
-        return f"; as root, in containers and without a screen: --capability 'goog:chromeOptions={arguments}'"
+        return f"as root, in containers and without a screen: --capability 'goog:chromeOptions={arguments}'"
     if failure.category == Category.NETWORK_ERROR:
-        return "; check that an Appium server or another WebDriver hub answers at the address of --device"
+        return "check that an Appium server or another WebDriver hub answers at the address of --device"
     return ""
 
 
