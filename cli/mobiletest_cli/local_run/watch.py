@@ -80,7 +80,7 @@ def run_on_change(
         code = run()
         if code in (INTERRUPTED, TERMINATED):
             return code
-        count = len(before)
+        count = sum(state is not None for state in before.values())
         output.say(f"Waiting for a change of {count} file{'' if count == 1 else 's'}; Ctrl-C to end.")
         try:
             with interruption():
