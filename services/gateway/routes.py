@@ -178,15 +178,9 @@ class OperationRoutes:
     def _call_rpc(self, name: str) -> Invocation:
         return call_rpc(self._upstreams.rpc(find_operation(self._operations, name).descriptor))
 
-    def _call_in_batch(self, name: str) -> Invocation:
-        method = find_operation(self._operations, name).descriptor
-        return call_in_batch(CallBatcher(self._upstreams, method, self._settings.max_request_timeout_seconds))
-
-    def _read_in_batch(self, name: str) -> Invocation:
-        method = find_operation(self._operations, name).descriptor
-        return call_in_batch(
-            CallBatcher(self._upstreams, method, self._settings.max_request_timeout_seconds, reads=True)
-        )
+    def _call_in_batch(self, name: str, *, reads: bool = False) -> Invocation:
+        method, seconds = find_operation(self._operations, name).descriptor, self._settings.max_request_timeout_seconds
+        return call_in_batch(CallBatcher(self._upstreams, method, seconds, reads=reads))
 
     def _batch_reader(self, operation: Operation) -> BatchReader | None:
         batch = batch_method(operation)
@@ -204,7 +198,7 @@ class OperationRoutes:
             "GetApp": apps.get,
             "CreateApp": apps.create(rpc("CreateApp")),
             "UpdateApp": apps.update(rpc("UpdateApp")),
-            "ListApps": apps.list(unless_searching(self._read_in_batch("ListApps"), rpc("ListApps"))),
+            "ListApps": apps.list(unless_searching(self._call_in_batch("ListApps", reads=True), rpc("ListApps"))),
             "GetExecution": long_poll_or_batch(
                 by_id["GetExecution"], rpc("GetExecution"), self._open_streams, self._streams
             ),

@@ -155,7 +155,7 @@ class SubflowExpander:
             file = entries["file"]
             flow = self._include(Node({}, node.location, key_location=file.key_location), file, stack)
             commands = Node((Node({"runFlow": flow}, node.location),), node.location)
-            return replace(node, value={**_without(entries, "file"), INNER_COMMANDS: commands})
+            return replace(node, value={**_without_file(entries), INNER_COMMANDS: commands})
         if INNER_COMMANDS not in entries:
             return node
         return replace(node, value={**entries, INNER_COMMANDS: self._expand_steps(entries[INNER_COMMANDS], stack)})
@@ -176,7 +176,7 @@ class SubflowExpander:
 
     def _include(self, node: Node, file: Node, stack: tuple[str, ...]) -> Node:
         """The arguments of runFlow with the file's commands and variables instead of its name."""
-        entries = _without(node.mapping(), "file")
+        entries = _without_file(node.mapping())
         if INNER_COMMANDS in entries:
             raise file.error_at_key("either file or commands")
         path = self._find(file, stack)
@@ -302,8 +302,8 @@ def _exceeded(node: Node, message: str) -> LimitExceeded:
     return LimitExceeded(where.path, where.line, where.column, message, where.file)
 
 
-def _without(entries: Mapping[str, Node], name: str) -> dict[str, Node]:
-    return {key: child for key, child in entries.items() if key != name}
+def _without_file(entries: Mapping[str, Node]) -> dict[str, Node]:
+    return {key: child for key, child in entries.items() if key != "file"}
 
 
 def _add_variables(node: Node, configuration: Mapping[str, Node], contents: Mapping[str, Node], file: Node) -> Node:

@@ -86,12 +86,12 @@ class BudgetTracker:
             self._seconds += monotonic() - began
 
 
-def tokens_of(usage: object, estimate: int) -> int:
-    """Tokens of a request and its reply as reported by the endpoint; `estimate` if the report is not plausible."""
+def tokens_of(usage: object) -> int:
+    """Tokens of a request and its reply as reported by the endpoint; 0 if the report is not plausible."""
     if not isinstance(usage, Mapping):
-        return estimate
+        return 0
     parts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
     reported = [part for part in parts if isinstance(part, int) and not isinstance(part, bool)]
     total = sum(reported)
     plausible = len(reported) == len(parts) and min(reported) >= 0 and 0 < total <= MAX_PLAUSIBLE_TOKENS
-    return total if plausible else estimate
+    return total if plausible else 0

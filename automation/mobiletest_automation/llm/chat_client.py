@@ -116,7 +116,7 @@ class ChatClient:
             self._raise_for_status(status, headers, body, request.model)
         try:
             completion = parse_completion(body)
-            reported = tokens_of(completion.get("usage"), 0)
+            reported = tokens_of(completion.get("usage"))
             budget.add_tokens(reported)
             text, calls = read_message(completion)
         except MalformedReply as error:

@@ -180,16 +180,10 @@ class Instance:
     def _evaluate(self, source: str) -> int:
         content = source.encode()
         place = self._put(content)
-        value = self._invoke_with_result("eval_code", place, len(content))
-        self._invoke("qjs_free", place, len(content))
-        return value
-
-    def _invoke_with_result(self, name: str, *arguments: int) -> int:
-        """Call a function that stores a value; the handle of the value."""
-        status = self._invoke(name, *arguments, self._out)
-        if status != 0:
+        if self._invoke("eval_code", place, len(content), self._out) != 0:
             raise ScriptStopped(self._exception_stack())
         (handle,) = struct.unpack("<i", self._read(self._out, 4))
+        self._invoke("qjs_free", place, len(content))
         return int(handle)
 
     def _exception_stack(self) -> str:

@@ -32,7 +32,7 @@ log = logs.get(__name__)
 class RemoteFactHistory:
     """See ports.FactHistory. Facts are parsed as events are, so that both are folded alike."""
 
-    def __init__(self, to_catalog: Channel, to_executor: Channel, page_size: int = PAGE_SIZE) -> None:
+    def __init__(self, to_catalog: Channel, to_executor: Channel) -> None:
         catalog_stub: Any = catalog_grpc.CatalogFactsStub(to_catalog)  # type: ignore[no-untyped-call]
         executor_stub: Any = executor_grpc.ExecutionFactsStub(to_executor)  # type: ignore[no-untyped-call]
         self._calls: Mapping[ReplaySource, tuple[Any, Any]] = {
@@ -40,11 +40,10 @@ class RemoteFactHistory:
             ReplaySource.EXECUTIONS: (executor_stub.ListExecutionFacts, executor.ListExecutionFactsRequest),
             ReplaySource.RUNS: (executor_stub.ListRunFacts, executor.ListRunFactsRequest),
         }
-        self._page_size = page_size
 
     async def page(self, source: ReplaySource, token: str) -> FactsPage:
         call, request = self._calls[source]
-        page = await call(request(page_token=token, page_size=self._page_size), timeout=PAGE_SECONDS)
+        page = await call(request(page_token=token, page_size=PAGE_SIZE), timeout=PAGE_SECONDS)
         snapshots = [snapshot for fact in page.facts if (snapshot := _parse(_event_message(fact))) is not None]
         return FactsPage(
             batch=Batch.of(snapshots),
