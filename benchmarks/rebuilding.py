@@ -28,8 +28,7 @@ from deploy.local.layout import python_path
 from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import Category, Failure
-from mobiletest_automation.model.run_counts import RunCounts
-from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.states import RunCounts, Status
 from services.catalog.app import start_app as catalog
 from services.catalog.settings import Settings as CatalogSettings
 from services.chassis import logs

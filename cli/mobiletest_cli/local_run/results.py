@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mobiletest_automation.model.attempts import Attempt, simulation
-from mobiletest_automation.model.run_counts import RunCounts, bucket, outcome
-from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.states import RunCounts, Status, bucket, outcome
 from mobiletest_automation.model.variants import EMPTY_VARIANT, Variant
 from mobiletest_cli.names import unique_name
 from mobiletest_cli.output import Output

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mobiletest_automation.model.run_counts import RunCounts, bucket
-from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.states import RunCounts, Status, bucket
 from services.executor.model import lifecycle
 from services.executor.model.executions import Execution, apply_run_change, end_if_done
 from services.executor.model.runs import Run

@@ -8,8 +8,7 @@ from mobiletest_automation.model import attempts
 from mobiletest_automation.model.failures import Failure, cancellation
 from mobiletest_automation.model.results import Artifact
 from mobiletest_automation.model.run_config import RunConfig
-from mobiletest_automation.model.run_counts import RunCounts, bucket, outcome
-from mobiletest_automation.model.states import Status, advance
+from mobiletest_automation.model.states import RunCounts, Status, advance, bucket, outcome
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.runs import Run
 

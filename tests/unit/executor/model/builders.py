@@ -6,7 +6,7 @@ from uuid import uuid4
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
-from mobiletest_automation.model.run_counts import RunCounts, bucket
+from mobiletest_automation.model.states import RunCounts, bucket
 from services.executor.model import lifecycle
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.executions import Execution, ExecutionKind

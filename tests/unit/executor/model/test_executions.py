@@ -6,8 +6,7 @@ import pytest
 
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, ArtifactGone
-from mobiletest_automation.model.run_counts import RunCounts, outcome
-from mobiletest_automation.model.states import Status
+from mobiletest_automation.model.states import RunCounts, Status, outcome
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import (

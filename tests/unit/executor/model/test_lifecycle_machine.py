@@ -14,8 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from mobiletest_automation.model.attempts import AttemptMode
 from mobiletest_automation.model.failures import CANCELLATIONS, Category, Failure
 from mobiletest_automation.model.results import AttemptResult
-from mobiletest_automation.model.run_counts import RunCounts, bucket
-from mobiletest_automation.model.states import NEXT, Status
+from mobiletest_automation.model.states import NEXT, RunCounts, Status, bucket
 from services.executor.model import changes, lifecycle
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution
