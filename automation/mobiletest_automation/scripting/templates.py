@@ -276,6 +276,7 @@ def _why_undefined(expression: Expression, result: ScriptResult, scope: Variable
         ) or f": set it in the environment of mobiletest run, or by -e {name}=VALUE"
         return f"there is no variable {quote(name)}{hint}"
     hint = suggest(name, known) or (
-        f"; known: {', '.join(known[:20])}. Set variables under env of the flow, the test or the start"
+        f"; known: {', '.join(known[:20])}. Set variables under env of the flow, the test or the start, "
+        f"or by mobiletest run -e {name}=VALUE"
     )
     return f"there is no variable {quote(name)}{hint}"

@@ -106,6 +106,8 @@ def choose_device(
         chosen = {"": platform or ANDROID, "android": ANDROID, "ios": IOS}.get(chosen.lower(), "")
         if not chosen:
             raise CliError(f'--device "{name}" is no simulated device', USAGE, "simulated, or simulated:ios")
+        if wanted:
+            raise CliError("a simulated device has no capabilities", USAGE, "Leave out --capability")
         device = ChosenDevice(f"simulated-{chosen.lower()}", chosen)
     elif name == CHROME:
         device = _browser(machine, wanted)

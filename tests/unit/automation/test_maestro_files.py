@@ -83,7 +83,7 @@ async def test_hooks_before_and_after_the_steps() -> None:
         ),
         ([{"env": {"A": "${B}"}}, {"inputText": "${A}"}], 'there is no variable "A"'),
         ([{"inputText": "${'Dear ' + NOBODY}"}], 'there is no variable "NOBODY"'),
-        ([{"inputText": "${NOBODY * 2}"}], 'there is no variable "NOBODY"'),
+        ([{"inputText": "${NOBODY * 2}"}], "start, or by mobiletest run -e NOBODY=VALUE"),
         ([{"assertNotVisible": "${NOBODY}"}], 'there is no variable "NOBODY"'),
         ([{"inputText": "${output.token}"}], '"output.token" is undefined'),
         ([{"inputText": "${var shelf = 4}"}], '"var shelf = 4" has no value: end it with an expression'),

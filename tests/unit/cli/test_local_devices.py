@@ -113,6 +113,8 @@ def test_capabilities_are_texts_or_json() -> None:
     assert device.capabilities["appium:noReset"] is True
     with pytest.raises(CliError, match="has no value"):
         choose_device(FakeMachine(), "http://hub:4723", None, ["appium:locale"])
+    with pytest.raises(CliError, match="a simulated device has no capabilities"):
+        choose_device(FakeMachine(), "simulated", None, ["appium:locale=de"])
 
 
 def test_what_is_missing_is_said() -> None:
