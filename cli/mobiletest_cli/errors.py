@@ -1,4 +1,4 @@
-"""How the command ends when it cannot do what was asked: exit codes, and the error that carries one."""
+"""How the command ends: exit codes, that of an execution which was waited for, and the error that carries one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mobiletest_cli.api_types import BuildGate, Execution, Gate
 
 OK = 0
 FAILED = 1
@@ -81,3 +83,26 @@ def is_transient(error: CliError) -> bool:
     if isinstance(error, RequestRefused):
         return error.status == 429 or error.status >= 500 or error.code == "IDEMPOTENCY_KEY_IN_FLIGHT"
     return error.exit_code == UNREACHABLE
+
+
+def exit_code(execution: Execution, gate: Gate | None, *, fail_on_cancellation: bool = True) -> int:
+    """The gate decides if it was asked, otherwise every run has to pass. What has no verdict is never a failed test."""
+    if execution["status"] == "cancelled":
+        return CANCELLED if fail_on_cancellation else OK
+    if gate is not None:
+        return exit_code_of_gate(gate)
+    counts = execution["counts"]
+    if counts is None or not counts["total"]:
+        return NO_VERDICT
+    if counts["failed"]:
+        return FAILED
+    return OK if counts["passed"] == counts["total"] else NO_VERDICT
+
+
+def exit_code_of_gate(gate: Gate | BuildGate) -> int:
+    """The exit code of a gate that is not pending. If nothing passed, failures count that would not block otherwise."""
+    if gate["result"] == "pass":
+        return OK
+    blocking = {reason["rule"] for reason in gate["reasons"] if reason["blocks"]}
+    deciding = blocking or {reason["rule"] for reason in gate["reasons"]}
+    return NO_VERDICT if deciding <= {"no_verdict"} else FAILED

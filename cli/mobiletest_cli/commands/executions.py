@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mobiletest_cli.context import Context, app_option, command
-from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
+from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError, exit_code_of_gate
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
@@ -205,7 +205,6 @@ def gate(
     """Ask the gate whether CI may continue after an execution, or with a build; the exit code says it."""
     from mobiletest_cli.lookup import base_branch_of, build_by_id_or_version
     from mobiletest_cli.presentation import show_gate
-    from mobiletest_cli.verdict import of_gate
 
     if (execution is None) == (build is None):
         raise CliError("give either the id of an execution or --build", USAGE, "mobiletest gate --help")
@@ -222,7 +221,7 @@ def gate(
         context.output.document(answer)
     else:
         show_gate(context.output, answer)
-    return of_gate(answer)
+    return exit_code_of_gate(answer)
 
 
 def open_execution(context: Context, execution: ExecutionArgument) -> None:

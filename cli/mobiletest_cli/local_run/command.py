@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from mobiletest_automation import logs
 from mobiletest_automation.web_addresses import EVERY_NAME, EVERYWHERE
-from mobiletest_cli.errors import NO_VERDICT, OK, TIMEOUT, USAGE, CliError
+from mobiletest_cli.errors import NO_VERDICT, OK, TIMEOUT, USAGE, CliError, exit_code
 from mobiletest_cli.interruption import Interrupted
 from mobiletest_cli.local_run.devices import ChosenDevice, ThisMachine, choose_device
 from mobiletest_cli.local_run.flow_editor import FlowEditor
@@ -32,7 +32,6 @@ from mobiletest_cli.progress_display import Display
 from mobiletest_cli.results.files import Destinations, ResultFiles
 from mobiletest_cli.results.publication import publish
 from mobiletest_cli.results.report import Report
-from mobiletest_cli.verdict import exit_code
 
 if TYPE_CHECKING:
     from mobiletest_automation.model_ports import ModelProvider

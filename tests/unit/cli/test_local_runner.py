@@ -10,12 +10,11 @@ import pytest
 from mobiletest_automation.devices.port import AppUnderTest, Device, OnSession, Seed
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.states import Status
-from mobiletest_cli.errors import NO_VERDICT
+from mobiletest_cli.errors import NO_VERDICT, exit_code
 from mobiletest_cli.local_run.devices import ChosenDevice
 from mobiletest_cli.local_run.results import LocalResults
 from mobiletest_cli.local_run.runner import LocalRunner, Plan, PlannedFlow
 from mobiletest_cli.local_run.sessions import OneDevice
-from mobiletest_cli.verdict import exit_code
 
 FLAKY = b"""app_model: 1
 app: {id: com.example.notes}

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from mobiletest_cli.errors import CANCELLED, FAILED, NO_VERDICT, OK
-from mobiletest_cli.verdict import exit_code
+from mobiletest_cli.errors import CANCELLED, FAILED, NO_VERDICT, OK, exit_code
 
 COUNTS = {"total": 0, "queued": 0, "running": 0, "passed": 0, "failed": 0, "cancelled": 0, "infra_failed": 0}
 
