@@ -134,7 +134,8 @@ def check_url(text: str) -> str:
     from urllib.parse import urlsplit
 
     if not text:
-        raise CliError("no server is configured", USAGE, "Set MOBILETEST_URL, or run: mobiletest login")
+        hint = "Set MOBILETEST_URL, run `mobiletest login`, or go without: mobiletest run --local"
+        raise CliError("no server is configured", USAGE, hint)
     try:
         parts = urlsplit(text)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0

@@ -24,7 +24,8 @@ async def test_a_login_is_used_by_later_commands(shell: Shell) -> None:
     without = await shell.run("whoami")
     assert (without.code, without.err) == (
         USAGE,
-        "error: no server is configured\n  Set MOBILETEST_URL, or run: mobiletest login\n",
+        "error: no server is configured\n"
+        "  Set MOBILETEST_URL, run `mobiletest login`, or go without: mobiletest run --local\n",
     )
     login = await shell.run("login", "--url", url, "--api-key-stdin", stdin=f"{key}\n")
     assert (login.code, login.err) == (OK, f'Logged in to {url} with the key "bootstrap".\n')

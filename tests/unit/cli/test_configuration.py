@@ -48,7 +48,7 @@ def test_an_unknown_server_or_profile_is_said(tmp_path: Path) -> None:
     empty = Profiles(tmp_path / "profiles.json")
     with pytest.raises(CliError, match="no server is configured") as refused:
         find_server(ServerFlags(), {}, empty)
-    assert refused.value.hint == "Set MOBILETEST_URL, or run: mobiletest login"
+    assert refused.value.hint == "Set MOBILETEST_URL, run `mobiletest login`, or go without: mobiletest run --local"
     with pytest.raises(CliError, match='no profile "work"'):
         find_server(ServerFlags(profile="work"), {}, empty)
 
