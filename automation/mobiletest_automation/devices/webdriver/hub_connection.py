@@ -100,8 +100,9 @@ def category_of(code: str, message: str) -> Category:
 class HubConnection:
     """Connections to one hub. Close it after use."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, reply_limit: int = REPLY_LIMIT) -> None:
         self._url = url.rstrip("/")
+        self._reply_limit = reply_limit
         self._http = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS),
             connector=aiohttp.TCPConnector(limit=4, keepalive_timeout=KEEP_ALIVE_SECONDS),
@@ -145,9 +146,9 @@ class HubConnection:
         # A redirect would lead the worker to an address that no operator has configured.
         async with self._http.request(method, url, data=sent, headers=headers, allow_redirects=False) as reply:
             try:
-                return reply.status, await read_body(reply, REPLY_LIMIT)
+                return reply.status, await read_body(reply, self._reply_limit)
             except BodyTooLarge as error:
-                raise HubUnreachable(f"a reply of the hub is larger than {REPLY_LIMIT} bytes") from error
+                raise HubUnreachable(f"a reply of the hub is larger than {self._reply_limit} bytes") from error
 
     def _value(self, status: int, content: bytes) -> Json:
         try:
