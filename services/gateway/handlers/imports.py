@@ -23,7 +23,7 @@ FILES_LIMIT = 2_000
 async def read_archive(request: web.Request, settings: Settings) -> AsyncIterator[bytes]:
     """The bytes of the archive that the request has, or that its files make."""
     if request.content_type == FORM_TYPE:
-        return _read_form(await open_form(request, settings))
+        return _read_form(await open_form(request, settings, max_parts=FILES_LIMIT + 1))
     if request.content_type not in ZIP_TYPES:
         message = f"Send the folder as {ZIP_TYPES[0]} or as {FORM_TYPE}"
         raise HttpError(415, message, "CONTENT_TYPE_UNSUPPORTED", close=True)

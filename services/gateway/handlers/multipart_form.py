@@ -1,7 +1,8 @@
 """Multipart forms with files, read as a stream."""
 
+import asyncio
 import warnings
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
 from aiohttp import content_disposition_filename, hdrs, parse_content_disposition, web
@@ -20,14 +21,19 @@ FILE = "file"
 # What may be sent as a file too, because it is long: `curl -F metadata=@build.json`.
 FIELDS = frozenset(("version", "metadata", "package_name", "version_suffix"))
 FORM_TYPE = "multipart/form-data"
-# Besides the file.
-MAX_FIELDS = 100
+# The file and 100 fields.
+MAX_PARTS = 101
+# The parser takes no longer ones; RFC 2046 allows 70.
+MAX_BOUNDARY_BYTES = 256
 # Of a line of the header of a part.
 MAX_LINE_BYTES = 8192
 # Of the header of a part.
 MAX_LINES = 128
 # Of boundaries and headers, besides the files and the fields.
 MAX_FRAME_BYTES = 1024 * 1024
+# A packet with more boundaries is parsed in pieces, which take a few milliseconds each.
+FEW_BOUNDARIES = 8
+PIECE_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +47,11 @@ class FormPart:
 class MultipartForm:
     """The parts of a form in the order in which they arrive; `fields` has those that have been read."""
 
-    def __init__(self, upload: UploadReader, boundary: bytes) -> None:
+    def __init__(self, upload: UploadReader, boundary: bytes, max_parts: int = MAX_PARTS) -> None:
         self.fields: dict[str, str] = {}
         self._max_part_bytes = upload.settings.max_upload_bytes
         self._max_fields_bytes = upload.settings.max_body_bytes
-        self._events = _parse(upload.chunks(), boundary)
+        self._events = _parse(upload.chunks(), _Parts(boundary, max_parts))
         self._fields_bytes = 0
 
     async def next_file(self) -> FormPart | None:
@@ -107,8 +113,8 @@ class MultipartForm:
             raise InvalidRequest([known_error(("body", name), "string_unicode")]) from None
 
 
-async def open_form(request: web.BaseRequest, settings: Settings) -> MultipartForm:
-    """The form in a multipart request.
+async def open_form(request: web.BaseRequest, settings: Settings, *, max_parts: int = MAX_PARTS) -> MultipartForm:
+    """The form in a multipart request, which may have so many parts.
 
     Raises:
         HttpError: for what the headers say (400, 413 or 415).
@@ -117,13 +123,17 @@ async def open_form(request: web.BaseRequest, settings: Settings) -> MultipartFo
     boundary = parse_mimetype(request.headers[hdrs.CONTENT_TYPE]).parameters.get("boundary")
     if not boundary:
         raise _invalid_form("its Content-Type names no boundary")
-    return MultipartForm(upload, boundary.encode(errors="surrogateescape"))
+    encoded = boundary.encode(errors="surrogateescape")
+    if len(encoded) > MAX_BOUNDARY_BYTES:
+        raise _invalid_form(f"its boundary is longer than {MAX_BOUNDARY_BYTES} bytes")
+    return MultipartForm(upload, encoded, max_parts)
 
 
 class _Parts:
     """What a parser has read since it was last asked."""
 
-    def __init__(self, boundary: bytes) -> None:
+    def __init__(self, boundary: bytes, max_parts: int) -> None:
+        self._max_parts = max_parts
         self._delimiter = b"\r\n--" + boundary
         self._parser = MultipartParser(
             boundary,
@@ -146,20 +156,25 @@ class _Parts:
         self._name = self._value = b""
         self.is_whole = False
 
+    def pieces(self, content: bytes) -> Iterator[bytes]:
+        """What arrived at once, in parts that are to be read one after the other. HttpError: it has too many parts."""
+        # A file full of its boundary, which no client sends, would take 400 times as long to parse.
+        count = content.count(self._delimiter)
+        if count > self._max_parts + 1:
+            raise self._too_many()
+        size = len(content) if count <= FEW_BOUNDARIES else PIECE_BYTES
+        return (content[at : at + size] for at in range(0, len(content), size))
+
     def read(self, content: bytes) -> list[FormPart | bytes | None]:
         """FormParserError: it is no form. HttpError: it has too many parts, or the header of one cannot be read."""
-        # A file full of its boundary, which no client sends, would take 400 times as long to parse.
-        if content.count(self._delimiter) > MAX_FIELDS + 2:
-            raise _too_many_fields()
         self._parser.write(content)
         events, self._events = self._events, []
         return events
 
     def _begin(self) -> None:
-        # Counted here, because a packet has room for thousands of parts and is parsed before the first is passed on.
         self._count += 1
-        if self._count > MAX_FIELDS + 1:
-            raise _too_many_fields()
+        if self._count > self._max_parts:
+            raise self._too_many()
         self._lines = []
 
     def _add_name(self, data: bytes, start: int, end: int) -> None:
@@ -184,14 +199,18 @@ class _Parts:
     def _finish(self) -> None:
         self.is_whole = True
 
+    def _too_many(self) -> HttpError:
+        return HttpError(413, f"The form has more than {self._max_parts} parts", "BODY_TOO_LARGE", close=True)
 
-async def _parse(chunks: AsyncIterator[bytes], boundary: bytes) -> AsyncIterator[FormPart | bytes | None]:
+
+async def _parse(chunks: AsyncIterator[bytes], parts: _Parts) -> AsyncIterator[FormPart | bytes | None]:
     """For each part its header, its bytes, and None. HttpError: the body is no form."""
     try:
-        parts = _Parts(boundary)
         async for chunk in chunks:
-            for event in parts.read(chunk):
-                yield event
+            for piece in parts.pieces(chunk):
+                for event in parts.read(piece):
+                    yield event
+                await asyncio.sleep(0)  # others have their turn
     except FormParserError:
         raise _invalid_form(
             f"a boundary or the header of a part cannot be read, or has more than {MAX_LINES} lines or "
@@ -219,10 +238,6 @@ def _read_header(lines: Sequence[bytes]) -> FormPart:
 def _text(name: str) -> str:
     """The name with a question mark in place of each byte that is not UTF-8."""
     return name.encode(errors="replace").decode()
-
-
-def _too_many_fields() -> HttpError:
-    return HttpError(413, f"The form has more than {MAX_FIELDS} fields", "BODY_TOO_LARGE", close=True)
 
 
 def _invalid_form(reason: str) -> HttpError:

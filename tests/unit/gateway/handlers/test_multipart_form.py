@@ -1,12 +1,20 @@
 """Forms are read alike wherever packets end, and forms that are not valid say why."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from aiohttp import hdrs
 from aiohttp.test_utils import make_mocked_request
 
-from services.gateway.handlers.multipart_form import MAX_FIELDS, MAX_LINE_BYTES, MAX_LINES, MultipartForm, open_form
+from services.gateway.handlers.multipart_form import (
+    MAX_LINE_BYTES,
+    MAX_LINES,
+    MAX_PARTS,
+    PIECE_BYTES,
+    MultipartForm,
+    open_form,
+)
 from services.gateway.handlers.upload_reader import UploadReader
 from services.gateway.http.json_responses import HttpError
 from services.gateway.settings import Settings
@@ -112,20 +120,30 @@ async def test_a_malformed_disposition_names_nothing_and_leaves_no_warning(value
 
 
 async def test_a_form_has_a_limited_number_of_parts() -> None:
-    """They are counted while a packet is parsed: it has room for thousands, whose headers would take seconds."""
     field = b"--b\r\n\r\n\r\n"
-    assert len(await read(field * MAX_FIELDS + one_part(DISPOSITION))) == MAX_FIELDS + 1
+    assert len(await read(field * (MAX_PARTS - 1) + one_part(DISPOSITION))) == MAX_PARTS
     for packet in (7, 1 << 20):
-        with pytest.raises(HttpError, match=f"more than {MAX_FIELDS} fields") as error:
-            await parts_of(field * (MAX_FIELDS + 1) + one_part(DISPOSITION), packet)
+        with pytest.raises(HttpError, match=f"more than {MAX_PARTS} parts") as error:
+            await parts_of(field * MAX_PARTS + one_part(DISPOSITION), packet)
         assert (error.value.status, error.value.code) == (413, "BODY_TOO_LARGE")
+
+
+async def test_others_have_their_turn_while_a_packet_of_many_parts_is_read() -> None:
+    reading = asyncio.create_task(
+        parts_of(b"--b\r\nX: x\r\n\r\n\r\n" * (MAX_PARTS - 1) + one_part(DISPOSITION), 1 << 20)
+    )
+    turns = 0
+    while not reading.done():
+        turns += 1
+        await asyncio.sleep(0)
+    assert turns > 1 + MAX_PARTS * len(b"--b\r\nX: x\r\n\r\n\r\n") // PIECE_BYTES
 
 
 async def test_a_file_may_have_what_begins_like_a_boundary_but_not_often() -> None:
     alike = b"\r\n--bx"
     assert await read(one_part(DISPOSITION, alike * 10)) == [("file", None, alike * 10)]
-    with pytest.raises(HttpError, match=f"more than {MAX_FIELDS} fields"):
-        await parts_of(one_part(DISPOSITION, alike * (MAX_FIELDS + 2)), 1 << 20)
+    with pytest.raises(HttpError, match=f"more than {MAX_PARTS} parts"):
+        await parts_of(one_part(DISPOSITION, alike * (MAX_PARTS + 1)), 1 << 20)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +197,10 @@ async def test_the_boundary_is_the_whole_value(boundary: str, parameter: str) ->
     assert (part.name, [chunk async for chunk in form.chunks()]) == ("file", [b"content"])
 
 
-async def test_a_form_without_a_boundary_says_so() -> None:
-    with pytest.raises(HttpError, match="valid multipart/form-data: its Content-Type names no boundary"):
-        await form_of("multipart/form-data", b"x")
+@pytest.mark.parametrize(
+    ("parameter", "reason"),
+    [("", "its Content-Type names no boundary"), (f"; boundary={'b' * 257}", "its boundary is longer than 256 bytes")],
+)
+async def test_a_form_without_a_boundary_that_can_be_read_says_so(parameter: str, reason: str) -> None:
+    with pytest.raises(HttpError, match=f"valid multipart/form-data: {reason}"):
+        await form_of(f"multipart/form-data{parameter}", b"x")
