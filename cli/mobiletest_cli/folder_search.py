@@ -157,11 +157,13 @@ class NamedFiles:
         return self.found.files.get(path)
 
     def explain(self, path: str) -> str:
-        """Why the file at a path is not among those found."""
+        """Why the file at a path is not among those found; empty where the server can say it as well."""
         self.find(path)
         if reason := self._reasons[path]:
             return f"the file {path} does not come along: {reason}"
         hint = suggest(path, (*self._neighbours(path), *self._known))
+        if self._known and not (path.startswith("../") and hint):
+            return ""
         return f"there is no file {path}{hint}"
 
     def _neighbours(self, path: str) -> Iterator[str]:

@@ -229,13 +229,6 @@ def test_files_beside_the_folder_that_no_flow_uses_are_not_sent(tmp_path: Path) 
     assert set(workspace.paths) == {"a.yaml"}
 
 
-@pytest.mark.parametrize("named", ["flows", "flows/a.yaml"])
-def test_missing_file_is_said_to_be_missing(tmp_path: Path, named: str) -> None:
-    write(tmp_path, {"flows/a.yaml": "- runFlow: bb.yaml\n- addMedia: [cat.png]\n", "flows/b.yaml": FLOW})
-    problems = [problem.message for problem in validate(find_files([tmp_path / named]))]
-    assert problems == ["there is no file bb.yaml; did you mean b.yaml?", "there is no file cat.png"]
-
-
 def test_link_to_a_folder_of_the_repository_is_followed(tmp_path: Path) -> None:
     """Of the folder behind it the flows, and what flows name."""
     flow = "- runFlow: parts/b.yaml\n- runScript: parts/s.js\n"
