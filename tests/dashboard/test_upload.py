@@ -1,12 +1,13 @@
 """Uploads of builds from the page of an app."""
 
+import asyncio
 import base64
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import FilePayload, Locator, expect
+from playwright.async_api import FileChooser, FilePayload, Locator, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import is_reached_by_tab
@@ -96,10 +97,12 @@ async def test_a_build_is_uploaded_by_keyboard(member: Visitor, world: World) ->
         await page.keyboard.press("Enter")
     await expect(page).to_have_url(f"{member.url}/apps/{app['id']}#upload")
     await page.wait_for_load_state("networkidle")
+    # Long before the key: Playwright does not wait until Chromium knows that somebody handles the chooser.
+    choosers: asyncio.Queue[FileChooser] = asyncio.Queue()
+    page.on("filechooser", choosers.put_nowait)
     assert await is_reached_by_tab(page, "#file")
-    async with page.expect_file_chooser() as chooser:
-        await page.keyboard.press("Space")
-    await (await chooser.value).set_files(file(b"screens", "app.bin"))
+    await page.keyboard.press("Space")
+    await (await choosers.get()).set_files(file(b"screens", "app.bin"))
     assert await is_reached_by_tab(page, "#version")
     await page.keyboard.type("7.0")
     await page.keyboard.press("Enter")
