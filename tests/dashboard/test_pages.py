@@ -34,6 +34,7 @@ async def test_a_failed_step_is_three_links_away_by_keyboard(visitor: Visitor, w
     await world.run(await world.workflow(test))
     page = visitor.page
     await visitor.open("/sign-in")
+    await expect(page.get_by_label("API key")).to_be_focused()  # Chromium focuses it with the first frame, after "load"
     await page.keyboard.type(visitor.key)
     await page.keyboard.press("Enter")
     await page.wait_for_url(f"{visitor.url}/")
