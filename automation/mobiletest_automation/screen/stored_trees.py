@@ -1,7 +1,7 @@
 """The stored form of a screen's elements: a line for each, compressed."""
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeAlias
 
@@ -110,7 +110,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _nest(rows: list[_Row]) -> Element:
+def _nest(rows: Sequence[_Row]) -> Element:
     """The tree of elements in order with their depths; LookupError if they make none."""
     children: list[list[Element]] = [[] for _ in range(DEPTH_LIMIT + 2)]
     below = 0
