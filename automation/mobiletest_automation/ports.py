@@ -157,5 +157,28 @@ class NoEvidenceStore:
         return len(content)
 
 
+class ScreenStore(Protocol):
+    """Where screens go: trees and pictures, each under the hash of its content, in which volatile parts do not count.
+
+    May raise: verdicts do not depend on it.
+    """
+
+    async def has(self, hash: str) -> bool:
+        """Whether it is stored; then it is kept as long as if it were stored now."""
+
+    async def keep(self, hash: str, content: bytes, content_type: str) -> str:
+        """Store it. Returns why it was not stored, such as a quota; "" if it was."""
+
+
+class NoScreenStore:
+    """Stores nothing."""
+
+    async def has(self, hash: str) -> bool:
+        return False
+
+    async def keep(self, hash: str, content: bytes, content_type: str) -> str:
+        return "nothing is stored here"
+
+
 # Called after each step with all steps and artifacts so far; an exception from it ends the attempt.
 OnProgress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]

@@ -20,7 +20,7 @@ from mobiletest_automation.flows.environment import mask_environment
 from mobiletest_automation.flows.positions import SourcePosition
 from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.model.failures import Failure
-from mobiletest_automation.model.results import Artifact, StepResult
+from mobiletest_automation.model.results import Artifact, ScreenArea, StepResult, StepScreen
 from mobiletest_automation.model.run_config import (
     CacheRetryMode,
     ExecutionMode,
@@ -28,6 +28,7 @@ from mobiletest_automation.model.run_config import (
     Grounder,
     LlmConfig,
     RunConfig,
+    Screens,
 )
 from mobiletest_automation.model.variants import EMPTY_VARIANT, Variant
 from services.chassis.proto_values import (
@@ -62,6 +63,7 @@ def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:
         fallback_trigger=to_enum_member(FallbackTrigger, run_config_pb2.FallbackTrigger, proto.fallback_trigger),
         disable_grid=read_optional(proto, "disable_grid"),
         env=struct_to_json(proto.env),
+        screens=to_enum_member(Screens, run_config_pb2.Screens, proto.screens),
     )
 
 
@@ -82,6 +84,7 @@ def run_config_proto(config: RunConfig, *, with_env: bool = True) -> run_config_
         fallback_trigger=to_enum_number(run_config_pb2.FallbackTrigger, config.fallback_trigger) or None,
         disable_grid=config.disable_grid,
         env=json_to_struct(env) if env else None,
+        screens=to_enum_number(run_config_pb2.Screens, config.screens) or None,
     )
 
 
@@ -280,9 +283,29 @@ def _step(step: StepResult) -> runs_pb2.StepResult:
         "category": to_enum_number(execution_pb2.FailureCategory, step.category),
         "cache": to_enum_number(runs_pb2.CacheOutcome, step.cache) or None,
         "position": _position(step.position),
-        "element_area": step.element_area and runs_pb2.ScreenArea(**_fields(step.element_area)),
+        "element_area": _area(step.element_area),
+        "screen": _screen(step.screen),
+        "screen_after": _screen(step.screen_after),
     }
     return runs_pb2.StepResult(**{**_fields(step), **converted})
+
+
+def _area(area: ScreenArea | None) -> runs_pb2.ScreenArea | None:
+    return runs_pb2.ScreenArea(**_fields(area)) if area is not None else None
+
+
+def _screen(screen: StepScreen | None) -> runs_pb2.StepScreen | None:
+    if screen is None:
+        return None
+    element = screen.element
+    bound = runs_pb2.BoundElement(**{**_fields(element), "area": _area(element.area)}) if element is not None else None
+    urls = {"tree_url": screen_url(screen.tree), "picture_url": screen_url(screen.picture)}
+    return runs_pb2.StepScreen(**{**_fields(screen), **urls, "element": bound})
+
+
+def screen_url(hash: str) -> str:
+    """The path from which a tree or a picture can be downloaded; "" if it was not kept."""
+    return f"/api/v1/screens/{hash}" if hash else ""
 
 
 def _question(run: Run, question: Question | None) -> runs_pb2.Question | None:

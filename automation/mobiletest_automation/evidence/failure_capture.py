@@ -14,6 +14,7 @@ from mobiletest_automation.devices.port import Device, DeviceFailure, PageSource
 from mobiletest_automation.evidence.recorder import StepRecorder
 from mobiletest_automation.model.results import ScreenArea
 from mobiletest_automation.screen.elements import Element
+from mobiletest_automation.screen.identity import area_of
 
 # For a screenshot and a tree together.
 CAPTURE_SECONDS = 10.0
@@ -94,12 +95,7 @@ class FailureCapture:
         except Exception as error:
             log.warning("evidence_failed", what="element", exc_info=error)
             return None
-        shown = element.bounds.intersection(screen)
-        if shown is None:
-            return None
-        x, y = shown.x - screen.x, shown.y - screen.y
-        shares = (x / screen.width, y / screen.height, shown.width / screen.width, shown.height / screen.height)
-        return ScreenArea(*(round(share, 4) for share in shares))
+        return area_of(element.bounds, screen)
 
     async def _capture(
         self,

@@ -63,11 +63,43 @@ class ScreenArea:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundElement:
+    """The element of an action or a check, as `screen.identity` describes it; `role` is one of `screen.elements.Role`.
+
+    `area` is None for an element that is not on the screen.
+    """
+
+    role: str
+    id: str = ""
+    label: str = ""
+    text: str = ""
+    hint: str = ""
+    path: str = ""
+    ancestors: tuple[str, ...] = ()
+    area: ScreenArea | None = None
+    found_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepScreen:
+    """The screen before an action, or that on which a check was decided.
+
+    `tree` and `picture` are hashes, empty for what was not kept, and `lost` says why.
+    """
+
+    fingerprint: str = ""
+    tree: str = ""
+    picture: str = ""
+    element: BoundElement | None = None
+    lost: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
     """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
 
     `element_area` is where the element is on the screenshot, `position` where the step is written. `cache` is None when
-    the step cache was not used.
+    the step cache was not used. `screen_after` is only known of the last step that acted.
     """
 
     index: int
@@ -89,6 +121,8 @@ class StepResult:
     model_calls: int = 0
     model_tokens: int = 0
     position: SourcePosition | None = None
+    screen: StepScreen | None = None
+    screen_after: StepScreen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

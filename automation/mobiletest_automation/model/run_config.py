@@ -31,6 +31,14 @@ class FallbackTrigger(StrEnum):
     FINAL_FAIL = "final_fail"
 
 
+class Screens(StrEnum):
+    """Of which steps the screens are kept."""
+
+    ALL = "all"
+    FAILED = "failed"
+    OFF = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class LlmConfig:
     """Model names; None is the deployment's default."""
@@ -55,7 +63,10 @@ class ExecutionMode:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """A run configuration as written; None means that the field is not set. `env` are variables of the tests."""
+    """A run configuration as written; None means that the field is not set. `env` are variables of the tests.
+
+    `screens` has no default here: it is the organisation's.
+    """
 
     llm_config: LlmConfig = LlmConfig()
     execution_mode: ExecutionMode = ExecutionMode()
@@ -64,6 +75,7 @@ class RunConfig:
     fallback_trigger: FallbackTrigger | None = None
     disable_grid: bool | None = None
     env: Environment = field(default_factory=dict)
+    screens: Screens | None = None
 
 
 DEFAULTS = RunConfig(

@@ -6,6 +6,8 @@ In this order of weight. Nothing is guessed: two elements are the same only wher
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from mobiletest_automation.flows.texts import cut, cut_beginning
+from mobiletest_automation.model.results import BoundElement, ScreenArea
 from mobiletest_automation.screen.elements import NOWHERE, Bounds, Element, Role
 from mobiletest_automation.screen.fingerprint import id_shape, normalized_words, own_id
 from mobiletest_automation.screen.outline import Outline
@@ -48,14 +50,39 @@ def identity_of(element: Element, outline: Outline, found_by: str = "") -> Eleme
     return ElementIdentity(
         role=element.role,
         id=_stable_id(element),
-        label=element.label[:TEXT_LIMIT],
-        text="" if element.secret else element.text[:TEXT_LIMIT],
-        hint=element.hint[:TEXT_LIMIT],
-        path=_path(element, ancestors)[-PATH_LIMIT:],
+        label=cut(element.label, TEXT_LIMIT),
+        text="" if element.secret else cut(element.text, TEXT_LIMIT),
+        hint=cut(element.hint, TEXT_LIMIT),
+        path=cut_beginning(_path(element, ancestors), PATH_LIMIT),
         ancestors=tuple(islice(filter(None, map(_stable_id, ancestors)), ANCESTORS)),
         bounds=element.bounds,
         found_by=found_by,
     )
+
+
+def as_bound(identity: ElementIdentity, screen: Bounds) -> BoundElement:
+    """The identity as a step reports it, with its place as shares of the screen."""
+    return BoundElement(
+        role=identity.role,
+        id=identity.id,
+        label=identity.label,
+        text=identity.text,
+        hint=identity.hint,
+        path=identity.path,
+        ancestors=identity.ancestors,
+        area=area_of(identity.bounds, screen),
+        found_by=identity.found_by,
+    )
+
+
+def area_of(bounds: Bounds, screen: Bounds) -> ScreenArea | None:
+    """The part that is on the screen, as shares of it; None if none is."""
+    shown = bounds.intersection(screen)
+    if shown is None:
+        return None
+    x, y = shown.x - screen.x, shown.y - screen.y
+    shares = (x / screen.width, y / screen.height, shown.width / screen.width, shown.height / screen.height)
+    return ScreenArea(*(round(share, 4) for share in shares))
 
 
 def is_same(one: ElementIdentity, other: ElementIdentity) -> bool:
@@ -91,7 +118,7 @@ def find_same(identity: ElementIdentity, outline: Outline) -> Element | None:
 def _stable_id(element: Element) -> str:
     """The element's id without the package; empty if it was generated or is a copy of the label."""
     own = own_id(element)
-    return own.rsplit("/", 1)[-1][:TEXT_LIMIT] if id_shape(own) else ""
+    return cut(own.rsplit("/", 1)[-1], TEXT_LIMIT) if id_shape(own) else ""
 
 
 def _words(role: Role, label: str, text: str, hint: str) -> str:
@@ -112,7 +139,7 @@ def _has_role(identity: ElementIdentity, element: Element, _outline: Outline) ->
 
 def _has_exact_texts(identity: ElementIdentity, element: Element, _outline: Outline) -> bool:
     texts = (element.label, element.text, element.hint)
-    return tuple(text[:TEXT_LIMIT] for text in texts) == (identity.label, identity.text, identity.hint)
+    return tuple(cut(text, TEXT_LIMIT) for text in texts) == (identity.label, identity.text, identity.hint)
 
 
 def _has_ancestors(identity: ElementIdentity, element: Element, outline: Outline) -> bool:

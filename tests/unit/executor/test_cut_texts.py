@@ -102,6 +102,7 @@ def test_json_from_outside_is_read_by_one_function() -> None:
     assert {file.name for file in files if "json.loads(" in file.read_text()} == {
         "outside_texts.py",
         "positions.py",  # written by us
+        "stored_trees.py",  # written by us
         "workspace_files.py",  # of the catalog and the command line
     }
 

@@ -21,7 +21,7 @@ from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
 from mobiletest_automation.model.run_config import LlmConfig
 from mobiletest_automation.model_ports import ModelUsage
-from mobiletest_automation.ports import AcceptedBaselines, EvidenceStore, Human
+from mobiletest_automation.ports import AcceptedBaselines, EvidenceStore, Human, ScreenStore
 from mobiletest_automation.scripting.http import SendHttp
 from mobiletest_automation.step_cache.entries import StepCacheStore
 from services.chassis.metrics import Count
@@ -63,6 +63,7 @@ class AttemptPorts:
     models: CountedModels | None = None
     human: Human | None = None
     send_http: SendHttp | None = None
+    screens: ScreenStore | None = None
 
 
 @dataclass(frozen=True, slots=True)
