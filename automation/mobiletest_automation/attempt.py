@@ -12,6 +12,7 @@ from mobiletest_automation.device_run import DeviceRun, wrong_steps
 from mobiletest_automation.devices.port import Device, DeviceFailure, Devices, Seed
 from mobiletest_automation.evidence.failure_capture import FailureCapture
 from mobiletest_automation.evidence.recorder import StepRecorder, TranscriptRecorder
+from mobiletest_automation.evidence.screen_memory import ScreenMemory
 from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.positions import read_positions
@@ -19,7 +20,7 @@ from mobiletest_automation.flows.texts import splitting_no_secret
 from mobiletest_automation.flows.variables import BuiltInVariables, VariableScope
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
-from mobiletest_automation.model.run_config import Grounder, RunConfig, with_defaults
+from mobiletest_automation.model.run_config import Grounder, RunConfig, Screens, with_defaults
 from mobiletest_automation.model_ports import ModelOptions, ModelProvider, ModelSession
 from mobiletest_automation.ports import (
     AcceptedBaselines,
@@ -31,6 +32,7 @@ from mobiletest_automation.ports import (
     NoFlowFiles,
     NoStepCache,
     OnProgress,
+    ScreenStore,
     StepCache,
 )
 from mobiletest_automation.scripting.engine import ScriptEngine
@@ -72,9 +74,10 @@ class AttemptRunner:
         human: Human | None = None,
         files: FlowFiles | None = None,
         baselines: AcceptedBaselines | None = None,
+        screens: ScreenStore | None = None,
     ) -> AttemptResult:
         """`human` is the person to ask about steps that cannot continue, `files` are those that the flow uses, and
-        `baselines` are for assertScreenshot.
+        `baselines` are for assertScreenshot. Without `screens` none are kept.
 
         What a test, an app or a device does wrong is in the result's failure and never raised.
 
@@ -93,6 +96,7 @@ class AttemptRunner:
                 human=human,
                 files=files or NoFlowFiles(),
                 baselines=baselines or NoBaselines(),
+                screens=screens,
             )
 
     async def _run(
@@ -105,6 +109,7 @@ class AttemptRunner:
         human: Human | None,
         files: FlowFiles,
         baselines: AcceptedBaselines,
+        screens: ScreenStore | None,
     ) -> AttemptResult:
         async with ScriptEngine(seed=request.run_id, http=self._http, read_file=partial(_read, files)) as engine:
             config = with_defaults(request.config)
@@ -141,8 +146,14 @@ class AttemptRunner:
                 human,
                 files,
                 baselines,
+                ScreenMemory(recorder, screens, config.screens or Screens.ALL),
             )
-            return _result(attempt, await self._run_on_device(attempt))
+            try:
+                failure = await self._run_on_device(attempt)
+                await attempt.memory.finish(failed=failure is not None)
+                return _result(attempt, failure)
+            finally:
+                attempt.memory.close()
 
     def _open_session(self, request: AttemptRequest, config: RunConfig, secrets: SecretTexts) -> ModelSession | None:
         """The models for this attempt; None if no model is configured."""

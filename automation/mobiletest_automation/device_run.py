@@ -18,6 +18,7 @@ from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailu
 from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.evidence.failure_capture import LATE_SECONDS, FailureCapture
 from mobiletest_automation.evidence.recorder import StepRecorder, TranscriptRecorder
+from mobiletest_automation.evidence.screen_memory import ScreenMemory
 from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.steps import Flow
 from mobiletest_automation.flows.templates import ExpressionError
@@ -70,6 +71,7 @@ class DeviceRun:
     human: Human | None
     files: FlowFiles
     baselines: AcceptedBaselines
+    memory: ScreenMemory
 
     async def run(self, device: Device) -> Failure | None:
         check_supported(device, self.flow.without(self.request.left_out), self.files)
@@ -118,6 +120,7 @@ class DeviceRun:
         self, device: Device, recordings: ScreenRecordings, scope: VariableScope, own_ids: frozenset[str]
     ) -> StepRunner:
         request, secrets, watcher = self.request, self.recorder.secrets, Watcher(device)
+        device = self.memory.watch(device, watcher)
         policy = resolution_policy(self.config, ask_model=request.ask_model)
         keyboard = Keyboard(device, watcher, secrets)
         actions = DeviceActions(device, watcher, keyboard, request.build.app_name)
@@ -157,6 +160,7 @@ class DeviceRun:
             GoalRunner(screen=screen, replay=replay, models=self.models, policy=policy),
             capture=self.capture,
             transcripts=self.transcripts,
+            memory=self.memory,
             scripts=ScriptRunner(self.templates, secrets, scope),
             seconds=request.step_seconds,
             left_out=request.left_out,

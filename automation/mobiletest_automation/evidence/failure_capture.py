@@ -5,8 +5,7 @@ A capture that fails is noted and ignored: it changes no verdict, and takes no l
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from mobiletest_automation import logs
@@ -34,12 +33,13 @@ log = logs.get(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CapturedScreen:
-    """Names of artifacts, where the element is on the screenshot, and what could not be captured."""
+    """Names of artifacts, where the element is on the screenshot, what could not be captured, and the screenshot."""
 
     screenshot: str = ""
     tree: str = ""
     missing: tuple[str, ...] = ()
     element_area: ScreenArea | None = None
+    picture: bytes | None = field(default=None, repr=False)
 
 
 class FailureCapture:
@@ -65,13 +65,19 @@ class FailureCapture:
             masked = replace(source, content=recorder.secrets.mask(source.content))
             return await recorder.store_page_source(index, _truncate(masked))
 
-        store_screenshot = partial(recorder.store_screenshot, index)
+        picture: bytes | None = None
+
+        async def store_screenshot(taken: bytes) -> str:
+            nonlocal picture
+            picture = taken
+            return await recorder.store_screenshot(index, taken)
+
         until = _time() + LATE_SECONDS if late else min(_time() + self._capture_seconds, self._run_ends)
         missing: list[str] = []
         screenshot = await self._capture("screenshot", device.view.screenshot, store_screenshot, until, missing)
         tree = await self._capture("UI tree", device.view.source, store_tree, until, missing)
         area = await self._locate(element, device, until) if element is not None and screenshot else None
-        return CapturedScreen(screenshot, tree, tuple(missing), area)
+        return CapturedScreen(screenshot, tree, tuple(missing), area, picture)
 
     async def capture_log(self, *, late: bool = False) -> None:
         """The end of the device's log. Never raises."""

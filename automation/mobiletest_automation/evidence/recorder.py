@@ -11,7 +11,7 @@ from mobiletest_automation.flows.positions import UNKNOWN_SOURCE, FlowSource
 from mobiletest_automation.flows.steps import Step
 from mobiletest_automation.flows.texts import cut, shorten
 from mobiletest_automation.model.failures import Category, Failure
-from mobiletest_automation.model.results import Artifact, Resolution, ScreenArea, StepResult, StepStatus
+from mobiletest_automation.model.results import Artifact, Resolution, ScreenArea, StepResult, StepScreen, StepStatus
 from mobiletest_automation.model_ports import ModelSession
 from mobiletest_automation.outcome import ResolutionCost, StepFailed, StepOutcome
 from mobiletest_automation.ports import EvidenceStore, OnProgress
@@ -262,6 +262,37 @@ class StepRecorder:
             self.add_remark(index, "the screenshot could not be stored")
         self.steps[index] = replace(self.steps[index], screenshot=name)
 
+    async def set_screen(self, index: int, screen: StepScreen) -> None:
+        """The screen that a step found, which may become known after the step's end."""
+        if index >= len(self.steps):
+            return  # forgotten
+        mask, element = self.secrets.mask, screen.element
+        if element is not None:
+            element = replace(
+                element,
+                id=mask(element.id),
+                label=mask(element.label),
+                text=mask(element.text),
+                hint=mask(element.hint),
+                ancestors=tuple(map(mask, element.ancestors)),
+            )
+        self.steps[index] = replace(self.steps[index], screen=replace(screen, element=element, lost=mask(screen.lost)))
+        await self._report()
+
+    def settle_screens(self, stored: Collection[str], lost: Mapping[str, str]) -> None:
+        """Name only the screens that are stored, and say of the others why they are `lost`, by their hashes."""
+        for index, step in enumerate(self.steps):
+            if step.screen is not None:
+                hashes = (step.screen.tree, step.screen.picture)
+                tree, picture = (hash_ if hash_ in stored else "" for hash_ in hashes)
+                why = "; ".join(dict.fromkeys(filter(None, (step.screen.lost, *map(lost.get, hashes)))))
+                screen = replace(step.screen, tree=tree, picture=picture, lost=why)
+                self.steps[index] = replace(step, screen=screen)
+
+    async def _report(self) -> None:
+        if self._progress is not None:
+            await self._progress(tuple(self.steps), tuple(self.artifacts))
+
     async def _end(self, index: int, **fields: object) -> None:
         if index in self._remarks:
             remarks = f"({'; '.join(self._remarks.pop(index))})"
@@ -272,8 +303,7 @@ class StepRecorder:
         took = round(monotonic() - self._began.pop(index), 3)
         self.steps[index] = replace(self.steps[index], duration_seconds=took, **fields)  # type: ignore[arg-type]
         self.open.remove(index)
-        if self._progress is not None:
-            await self._progress(tuple(self.steps), tuple(self.artifacts))
+        await self._report()
 
 
 def _with_charset(content_type: str) -> str:

@@ -7,6 +7,10 @@ from enum import StrEnum
 from mobiletest_automation.flows.positions import SourcePosition
 from mobiletest_automation.model.failures import Category, Failure
 
+# The content types of kept screens: `screen.stored_trees` writes the first.
+TREE = "application/vnd.mobiletest.tree"
+WEBP = "image/webp"
+
 
 class StepStatus(StrEnum):
     """How a step ended: `warned` is an optional step that failed, `skipped` one whose condition was false."""

@@ -9,6 +9,7 @@ from mobiletest_automation.commands.executor import CommandExecutor
 from mobiletest_automation.devices.port import Device, DeviceFailure
 from mobiletest_automation.evidence.failure_capture import FailureCapture
 from mobiletest_automation.evidence.recorder import STEPS_LIMIT, StepRecorder, TranscriptRecorder
+from mobiletest_automation.evidence.screen_memory import ScreenMemory
 from mobiletest_automation.flows.capture_commands import AiCommand
 from mobiletest_automation.flows.script_commands import RunScript, ScriptCommand
 from mobiletest_automation.flows.steps import BlockCommand, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
@@ -48,6 +49,7 @@ class StepRunner:
         *,
         capture: FailureCapture,
         transcripts: TranscriptRecorder,
+        memory: ScreenMemory,
         scripts: ScriptRunner,
         seconds: float,
         left_out: frozenset[str],
@@ -64,6 +66,7 @@ class StepRunner:
         self._goals = goals
         self._capture = capture
         self._transcripts = transcripts
+        self._memory = memory
         self._scripts = scripts
         self._seconds = seconds
         self._left_out = left_out
@@ -126,12 +129,14 @@ class StepRunner:
                 await self._recorder.skip_step(index, CONDITION_FALSE)
                 return
             await self._device.begin_step()
+            self._memory.begin(index)
             outcome = await self._run_with_help(index, step, command)
         await self._transcripts.store(index)
         if outcome is None:
             await self._recorder.skip_step(index, "skipped by a person's answer")
             return
         self._scripts.set_variables(outcome.variables)
+        await self._memory.end(index, outcome.element, outcome.resolution)
         await self._recorder.attach_captures(index, outcome)
         await self._recorder.pass_step(index, outcome)
 
@@ -151,6 +156,7 @@ class StepRunner:
     async def _fail(self, index: int, step: Step, failed: StepFailed) -> NoReturn:
         failure = self._recorder.failure(index, failed)
         captured = await self._capture.capture_screen(index, failed.element)
+        await self._memory.end(index, failed.element, "", captured.picture)
         self._recorder.add_remark(index, *captured.missing)
         await self._recorder.store_pictures(index, failed.pictures)
         await self._recorder.fail_step(

@@ -1,0 +1,345 @@
+"""Keeps the screen that each step found: its elements and its picture before the action, and the element it chose.
+
+What fails here is noted in the step and ignored: it changes no verdict. The device is asked for one picture of a screen
+that stays the same; everything else happens beside the steps that follow.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any, cast
+
+from mobiletest_automation import logs
+from mobiletest_automation.devices.port import Device, DeviceFailure, View
+from mobiletest_automation.devices.watcher import Watcher
+from mobiletest_automation.evidence.kept_pictures import HASH_BYTES, KeptPicture, stable_state
+from mobiletest_automation.evidence.recorder import StepRecorder
+from mobiletest_automation.model.results import TREE, WEBP, StepScreen
+from mobiletest_automation.model.run_config import Screens
+from mobiletest_automation.ports import NoScreenStore, ScreenStore
+from mobiletest_automation.screen.elements import Bounds, Element, walk
+from mobiletest_automation.screen.fingerprint import fingerprint_of, hash_text
+from mobiletest_automation.screen.identity import as_bound, identity_of
+from mobiletest_automation.screen.outline import Outline
+from mobiletest_automation.screen.pictures import UnreadablePicture
+from mobiletest_automation.screen.stored_trees import UnreadableTree, encode_tree, map_tree
+from mobiletest_automation.secret_texts import SecretTexts
+
+# How long a picture may take; a device that takes longer is not asked again.
+PICTURE_SECONDS = 3.0
+# How long the end of an attempt waits for what is still being stored.
+FINISH_SECONDS = 5.0
+# Screens of steps that have ended and are not stored yet; the next step waits until there are fewer.
+WAITING_LIMIT = 4
+# Bytes that wait for the verdict where only the screens of failed attempts are kept; the oldest are left out.
+HELD_BYTES_LIMIT = 32 * 1024 * 1024
+
+NO_ANSWER = "the device does not answer"
+_ACTIONS = frozenset(
+    ("tap", "long_press", "type", "clear", "swipe", "back", "press_key", "hide_keyboard"),
+)
+
+log = logs.get(__name__)
+
+
+@dataclass(slots=True)
+class _Picture:
+    """A picture and, once it is kept, its hash; `lost` says why it is not. Several steps may have the same."""
+
+    screenshot: bytes = b""
+    hash: str = ""
+    lost: str = ""
+
+
+@dataclass(slots=True)
+class _Step:
+    """A step under way: the last screen that was read before it, and the one that it found."""
+
+    index: int
+    read_before: Outline | None
+    outline: Outline | None = None
+    picture: _Picture = field(default_factory=_Picture)
+    # An action, or a step inside it, has taken what there is to take.
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What is stored once the verdict is known."""
+
+    index: int
+    hash: str
+    content: bytes
+    content_type: str
+
+
+class ScreenMemory:
+    """Of one attempt, from `watch` on. Steps may be inside others; those inside have screens of their own."""
+
+    def __init__(self, recorder: StepRecorder, store: ScreenStore | None, screens: Screens) -> None:
+        """Without a `store` nothing is kept."""
+        self._recorder = recorder
+        self._store = store or NoScreenStore()
+        self._screens = Screens.OFF if store is None else screens
+        self._device: Device | None = None
+        self._watcher: Watcher | None = None
+        self._steps: list[_Step] = []
+        self._state: object = None
+        self._picture = _Picture()
+        self._no_pictures = ""
+        self._known: set[str] = set()
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._turn = asyncio.Lock()
+        self._held: list[_Stored] = []
+        self._lost: dict[str, str] = {}
+
+    def watch(self, device: Device, watcher: Watcher) -> Device:
+        """The device for the steps, whose screens the watcher reads: before an action, the screen is kept."""
+        if self._screens is Screens.OFF:
+            return device
+        self._device, self._watcher = device, watcher
+        return cast(Device, _WatchedDevice(device, cast(View, _WatchedView(device.view, self._before_action))))
+
+    def begin(self, index: int) -> None:
+        if self._watcher is not None:
+            if self._steps:
+                self._steps[-1].done = True
+            self._steps.append(_Step(index, self._watcher.seen))
+
+    async def end(self, index: int, element: Element | None, found_by: str, screenshot: bytes | None = None) -> None:
+        """Keep the screen of the step. `screenshot` is the one that was taken because it failed."""
+        while self._steps and self._steps[-1].index > index:
+            self._steps.pop()  # of a step that was interrupted
+        if self._watcher is None or not self._steps or self._steps[-1].index != index:
+            return
+        step = self._steps.pop()
+        read = self._watcher.seen
+        if not step.done and read is not None and read is not step.read_before:
+            await self._take(step, read, screenshot)
+        if step.outline is not None:
+            await self._keep(step, step.outline, element, found_by)
+
+    async def _before_action(self) -> None:
+        """Called before each action on the screen; the first one of a step counts."""
+        step = self._steps[-1] if self._steps else None
+        if self._watcher is None or step is None or step.done:
+            return
+        step.done = True
+        outline = self._watcher.seen
+        if outline is None or outline is step.read_before:
+            try:
+                outline = await self._watcher.look()
+            except DeviceFailure:
+                return  # the action says what is wrong
+        await self._take(step, outline)
+
+    async def _take(self, step: _Step, outline: Outline, screenshot: bytes | None = None) -> None:
+        step.done, step.outline = True, outline
+        state = stable_state(outline.root)
+        if state != self._state or self._picture.lost:
+            self._state = state
+            self._picture = _Picture(screenshot or await self._take_picture(), lost=self._no_pictures)
+        step.picture = self._picture
+
+    async def _take_picture(self) -> bytes:
+        if self._device is None or self._no_pictures:
+            return b""
+        try:
+            async with asyncio.timeout(PICTURE_SECONDS):
+                return await self._device.view.screenshot()
+        except TimeoutError:
+            self._no_pictures = NO_ANSWER
+        except DeviceFailure as failure:
+            self._no_pictures = failure.message
+        return b""
+
+    async def _keep(self, step: _Step, outline: Outline, element: Element | None, found_by: str) -> None:
+        fingerprint = fingerprint_of(outline.root)
+        screen = StepScreen(
+            fingerprint=hash_text("\n".join((fingerprint.fixed, *fingerprint.flowing)), HASH_BYTES),
+            element=as_bound(identity_of(element, outline, found_by), outline.root.bounds) if element else None,
+        )
+        while len(self._jobs) >= WAITING_LIMIT:
+            await asyncio.wait(self._jobs, return_when=asyncio.FIRST_COMPLETED)
+        job = asyncio.create_task(self._store_screen(step.index, screen, outline.root, step.picture))
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+
+    async def _store_screen(self, index: int, screen: StepScreen, root: Element, picture: _Picture) -> None:
+        async with self._turn:
+            lost: list[str] = []
+            tree = ""
+            try:
+                tree = await self._store_tree(index, root, lost)
+                if picture.screenshot:
+                    await self._store_picture(index, root, picture)
+            except Exception as error:
+                log.warning("screen_not_kept", exc_info=error)
+                lost.append(type(error).__name__)
+            if picture.lost:
+                lost.append(picture.lost)
+            screen = replace(screen, tree=tree, picture=picture.hash, lost="; ".join(dict.fromkeys(lost)))
+            await self._recorder.set_screen(index, screen)
+
+    async def _store_tree(self, index: int, root: Element, lost: list[str]) -> str:
+        try:
+            content, hash_ = await asyncio.to_thread(_encode, root, self._recorder.secrets)
+        except UnreadableTree as error:
+            lost.append(str(error))
+            return ""
+        return await self._put(_Stored(index, hash_, content, TREE), lost)
+
+    async def _store_picture(self, index: int, root: Element, picture: _Picture) -> None:
+        screenshot, picture.screenshot = picture.screenshot, b""
+        secrets = self._recorder.secrets
+        lost: list[str] = []
+        try:
+            kept, hash_ = await asyncio.to_thread(_make_smaller, screenshot, root, secrets, phone=self._is_phone)
+        except UnreadablePicture as error:
+            picture.lost = str(error)
+            return
+        if not await self._has(hash_):
+            hash_ = await self._put(_Stored(index, hash_, await asyncio.to_thread(kept.as_webp), WEBP), lost)
+        picture.hash, picture.lost = hash_, "; ".join(lost)
+
+    @property
+    def _is_phone(self) -> bool:
+        return self._device is not None and self._device.info.keeps_apps
+
+    async def _has(self, hash_: str) -> bool:
+        """Whether it need not be sent; where the verdict decides what is stored, only whether it is held."""
+        if hash_ not in self._known and self._screens is Screens.ALL:
+            try:
+                if await self._store.has(hash_):
+                    self._known.add(hash_)
+            except Exception as error:
+                log.warning("screens_not_asked", error=repr(error))
+        return hash_ in self._known
+
+    async def _put(self, stored: _Stored, lost: list[str]) -> str:
+        """The hash, once it is stored or waits for the verdict; else "", and then `lost` says why."""
+        if await self._has(stored.hash):
+            return stored.hash
+        if self._screens is Screens.FAILED:
+            self._hold(stored)
+        elif why := await self._send(stored):
+            lost.append(why)
+            return ""
+        self._known.add(stored.hash)
+        return stored.hash
+
+    async def _send(self, stored: _Stored) -> str:
+        try:
+            return await self._store.keep(stored.hash, stored.content, stored.content_type)
+        except Exception as error:
+            log.warning("screen_not_stored", error=repr(error))
+            return "it could not be stored"
+
+    def _hold(self, stored: _Stored) -> None:
+        self._held.append(stored)
+        while sum(len(each.content) for each in self._held) > HELD_BYTES_LIMIT:
+            dropped = self._held.pop(0).hash
+            self._known.discard(dropped)
+            self._lost[dropped] = "the attempt had too many screens"
+
+    async def finish(self, *, failed: bool) -> None:
+        """Wait for what is being stored; what waits for the verdict is stored if the attempt has `failed`."""
+        try:
+            async with asyncio.timeout(FINISH_SECONDS):
+                if self._jobs:
+                    await asyncio.wait(self._jobs)
+                if self._screens is Screens.FAILED:
+                    await self._settle(failed=failed)
+        except TimeoutError:
+            log.warning("screens_not_kept_in_time", waiting=len(self._jobs))
+
+    async def _settle(self, *, failed: bool) -> None:
+        """Store what was held, and name in the steps only what is stored."""
+        stored = set[str]()
+        for each in self._held if failed else ():
+            if why := await self._send(each):
+                self._lost[each.hash] = why
+            else:
+                stored.add(each.hash)
+        self._recorder.settle_screens(stored, self._lost if failed else {})
+
+    def close(self) -> None:
+        """Give up what is still being stored."""
+        for job in self._jobs:
+            job.cancel()
+
+
+def _make_smaller(screenshot: bytes, root: Element, secrets: SecretTexts, *, phone: bool) -> tuple[KeptPicture, str]:
+    """The picture without secrets, and its hash."""
+    kept = KeptPicture(screenshot, root.bounds, _secret_areas(root, secrets))
+    return kept, kept.hash(root, phone=phone)
+
+
+def _encode(root: Element, secrets: SecretTexts) -> tuple[bytes, str]:
+    """The stored form without secrets, and its hash."""
+    content = encode_tree(_masked(root, secrets))
+    return content, blake2b(content, digest_size=HASH_BYTES).hexdigest()
+
+
+def _masked(root: Element, secrets: SecretTexts) -> Element:
+    """The tree without secrets and without what password fields hold."""
+    shown: dict[str, str] = {}
+
+    def mask(text: str) -> str:
+        if text and text not in shown:
+            shown[text] = secrets.mask(text)
+        return shown.get(text, text)
+
+    def change(each: Element) -> Mapping[str, Any]:
+        fields = {name: mask(getattr(each, name)) for name in ("text", "label", "hint", "id")}
+        attributes = {name: mask(value) for name, value in each.attributes.items()}
+        if each.secret:
+            fields["text"] = ""
+            attributes = {name: value for name, value in attributes.items() if value != each.text}
+        return {**fields, "attributes": attributes}
+
+    return map_tree(root, change)
+
+
+def _secret_areas(root: Element, secrets: SecretTexts) -> list[Bounds]:
+    """Where password fields and texts with secrets are."""
+
+    def is_masked(text: str) -> bool:
+        return bool(text) and secrets.mask(text) != text
+
+    return [
+        each.bounds
+        for each in walk(root)
+        if each.secret or (len(secrets) and any(map(is_masked, (each.text, each.label, each.hint))))
+    ]
+
+
+class _WatchedDevice:
+    """The device with another view."""
+
+    def __init__(self, device: Device, view: View) -> None:
+        self._device = device
+        self.view = view
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+
+class _WatchedView:
+    """The view, with a call before each action."""
+
+    def __init__(self, view: View, before: Callable[[], Awaitable[None]]) -> None:
+        self._view = view
+        self._before = before
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._view, name)
+        if name not in _ACTIONS:
+            return method
+
+        async def act(*arguments: object, **named: object) -> None:
+            await self._before()
+            await method(*arguments, **named)
+
+        return act
