@@ -154,6 +154,7 @@ class AttemptRunner:
                 return _result(attempt, failure)
             finally:
                 attempt.memory.close()
+                await recorder.close()
 
     def _open_session(self, request: AttemptRequest, config: RunConfig, secrets: SecretTexts) -> ModelSession | None:
         """The models for this attempt; None if no model is configured."""

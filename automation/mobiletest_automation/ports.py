@@ -180,5 +180,6 @@ class NoScreenStore:
         return "nothing is stored here"
 
 
-# Called after each step with all steps and artifacts so far; an exception from it ends the attempt.
+# Called after each step, and during one that takes longer, with all steps and artifacts so far. An exception from it
+# after a step ends the attempt.
 OnProgress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]

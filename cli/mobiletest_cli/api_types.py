@@ -154,6 +154,7 @@ class RunConfig(TypedDict):
     fallback_trigger: Literal["never", "step_fail", "final_fail"] | None
     disable_grid: bool | None
     env: NotRequired[dict[str, Any]]
+    screens: NotRequired[Literal["all", "failed", "off"]]
 
 
 class PlatformBuild(TypedDict):
@@ -313,11 +314,33 @@ class ScreenArea(TypedDict):
     height: float
 
 
+class BoundElement(TypedDict):
+    role: str
+    id: str
+    label: str
+    text: str
+    hint: str
+    path: str
+    ancestors: list[str]
+    area: ScreenArea | None
+    found_by: str
+
+
+class StepScreen(TypedDict):
+    fingerprint: str
+    tree: str
+    tree_url: str
+    picture: str
+    picture_url: str
+    element: NotRequired[BoundElement]
+    lost: str
+
+
 class StepResult(TypedDict):
     index: int
     kind: str
     text: str
-    status: Literal["passed", "failed", "warned", "skipped"] | None
+    status: Literal["passed", "failed", "warned", "skipped", "running"] | None
     resolution: Literal["command", "rule", "cache", "model"] | None
     action: str
     element: str
@@ -360,6 +383,8 @@ class StepResult(TypedDict):
     model_tokens: int
     element_area: ScreenArea | None
     position: NotRequired[SourcePosition]
+    screen: NotRequired[StepScreen]
+    screen_after: NotRequired[StepScreen]
 
 
 class Artifact(TypedDict):

@@ -22,6 +22,7 @@ from services.executor.ports.runs import Attempts, ReleasedRun
 from services.executor.resources import Resources, track_sessions
 from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.change_notifier import MongoReleasedRuns
+from services.executor.storage.live_steps import MongoLiveAttempts
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.retained_runs import MongoRetainedRuns
 from services.executor.storage.step_cache import MongoStepCache
@@ -34,6 +35,7 @@ from services.executor.worker.file_cache import FileCache
 from services.executor.worker.file_server import FileServer
 from services.executor.worker.heartbeat import Heartbeat, LeaseRenewer
 from services.executor.worker.human_channel import HumanChannel
+from services.executor.worker.live_steps import LiveStepsWriter
 from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.attempt_start import ATTEMPT_PROCESS, AttemptStart, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses
@@ -158,11 +160,18 @@ async def _automated_attempts(shared: Resources, pools: PooledDevices) -> Automa
         variables=VariableReader(shared.catalog),
         step_seconds=settings.step_timeout_seconds,
         cpu=settings.attempt_limits.cpu,
+        live=await _start_live_steps(shared),
         cache=MongoStepCache(shared.mongo, settings.step_cache_days),
         human_for=partial(HumanChannel, shared.runs, seconds=settings.human_timeout_seconds),
         models=await _open_models(shared),
         http_for=_script_http(shared),
     )
+
+
+async def _start_live_steps(shared: Resources) -> LiveStepsWriter:
+    writer = LiveStepsWriter(MongoLiveAttempts(shared.mongo))
+    await shared.start("live_steps", writer.run())
+    return writer
 
 
 def _script_http(shared: Resources) -> Callable[[str], SendHttp]:

@@ -1,7 +1,9 @@
 """Records an attempt: its steps in order, their artifacts, and the transcripts of models."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from time import monotonic
@@ -29,6 +31,9 @@ SHORT_TEXT = 100
 # How much an attempt may store.
 ARTIFACTS_LIMIT = 500
 ARTIFACT_BYTES_LIMIT = 256 * 1024 * 1024
+
+# How long a step is under way before that is reported: most have ended by then, which is reported at once.
+UNDER_WAY_SECONDS = 0.25
 
 PNG = "image/png"
 TEXT = "text/plain; charset=utf-8"
@@ -70,6 +75,8 @@ class StepRecorder:
         self._evidence = evidence
         self._now = now
         self._progress = progress
+        self._timer: asyncio.TimerHandle | None = None
+        self._reporting: asyncio.Task[None] | None = None
         self._began: dict[int, float] = {}
         self._remarks: dict[int, list[str]] = {}
         self._cache_failures: set[int] = set()
@@ -108,16 +115,15 @@ class StepRecorder:
         self._cache_failures = {index for index in self._cache_failures if index < first}
 
     def begin(self, step: Step, depth: int) -> int:
-        """The index of the step. Until it ends, its message says that it is not finished."""
+        """The index of the step, which is running until it ends."""
         index = len(self.steps)
         self.steps.append(
             StepResult(
                 index=index,
                 kind=step.name,
                 text=self._fit(step.title),
-                status=StepStatus.WARNED,
+                status=StepStatus.RUNNING,
                 started_at=self._now(),
-                message="not finished",
                 depth=depth,
                 position=self.source.steps.get(step.path),
             )
@@ -125,7 +131,32 @@ class StepRecorder:
         self._paths[index] = step.path
         self._began[index] = monotonic()
         self.open.append(index)
+        self._report_later()
         return index
+
+    async def close(self) -> None:
+        """Report nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._reporting is not None:
+            self._reporting.cancel()
+            await asyncio.wait({self._reporting})
+
+    def _report_later(self) -> None:
+        """Report the step that has begun, unless another one begins or ends before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._progress is not None:
+            self._timer = asyncio.get_running_loop().call_later(UNDER_WAY_SECONDS, self._report_soon)
+
+    def _report_soon(self) -> None:
+        if self._reporting is None or self._reporting.done():
+            self._reporting = asyncio.create_task(self._report_under_way())
+
+    async def _report_under_way(self) -> None:
+        self._mask_again()
+        with suppress(OSError):  # the worker is gone, which the attempt notices itself
+            await self._report()
 
     def failure(self, index: int, failed: StepFailed) -> Failure:
         """Why the attempt fails, unless something tolerates that this step did."""
@@ -303,6 +334,8 @@ class StepRecorder:
         took = round(monotonic() - self._began.pop(index), 3)
         self.steps[index] = replace(self.steps[index], duration_seconds=took, **fields)  # type: ignore[arg-type]
         self.open.remove(index)
+        if self._timer is not None:
+            self._timer.cancel()
         await self._report()
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from mobiletest_automation.model.failures import CANCELLATIONS, Category, Failure, Fault
-from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
+from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult, end_steps
 from mobiletest_automation.model.states import Status, advance
 
 
@@ -82,7 +82,7 @@ def close_attempt(attempt: Attempt, result: AttemptResult, now: datetime) -> Att
         device=result.device or attempt.device,
         simulated=attempt.simulated if result.simulated is None else result.simulated,
         built_in_model=result.built_in_model,
-        steps=result.steps,
+        steps=end_steps(result.steps),
         artifacts=result.artifacts,
         cache_failed=result.cache_failed,
         human_helped=result.human_helped,

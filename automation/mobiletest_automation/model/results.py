@@ -1,6 +1,7 @@
 """What an attempt reports: its steps, its artifacts, and how it ended."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -13,12 +14,16 @@ WEBP = "image/webp"
 
 
 class StepStatus(StrEnum):
-    """How a step ended: `warned` is an optional step that failed, `skipped` one whose condition was false."""
+    """How a step ended: `warned` is an optional step that failed, `skipped` one whose condition was false.
+
+    Only an attempt under way has steps that are `running`.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
     WARNED = "warned"
     SKIPPED = "skipped"
+    RUNNING = "running"
 
 
 class Resolution(StrEnum):
@@ -127,6 +132,14 @@ class StepResult:
     position: SourcePosition | None = None
     screen: StepScreen | None = None
     screen_after: StepScreen | None = None
+
+
+def end_steps(steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
+    """The steps of an attempt that has ended. One that did not end is a warning: nobody knows how it would have."""
+    return tuple(
+        replace(step, status=StepStatus.WARNED, message="not finished") if step.status is StepStatus.RUNNING else step
+        for step in steps
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

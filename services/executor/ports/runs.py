@@ -202,6 +202,31 @@ class Runs(OrphanedSessions, OverdueRuns, Protocol):
         """Which held runs (id -> token) were cancelled or lost; the others are left out."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveAttempt:
+    """An attempt under way, so far. `device` and `simulated` are None before it has a device."""
+
+    key: RunKey
+    org_id: str
+    token: int
+    number: int
+    device: str | None
+    simulated: bool | None
+    steps: tuple[StepResult, ...]
+    artifacts: tuple[Artifact, ...]
+
+
+class LiveAttempts(Protocol):
+    """What attempts under way have reached."""
+
+    async def write(self, attempts: Sequence[LiveAttempt]) -> None:
+        """Show this of the attempts. Does nothing for one that has ended, or whose run has another token by now.
+
+        Raises:
+            Exception: it cannot be stored, or not now.
+        """
+
+
 # Called after each step with all steps and artifacts so far.
 Progress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]
 

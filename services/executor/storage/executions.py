@@ -39,7 +39,7 @@ from services.executor.storage.records import (
     with_steps,
 )
 from services.executor.storage.run_counts import MongoRunCounts
-from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS, STEPS, VARIANTS
+from services.executor.storage.schema import DUPLICATE_KEY, EXECUTIONS, PLANS, RUNS, STEPS, VARIANTS
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
 
@@ -54,7 +54,6 @@ _FILTERS = {
     "commit_sha": "ci.commit_sha",
     "pr_number": "ci.pr_number",
 }
-DUPLICATE_KEY = 11000
 
 
 class MongoExecutions:

@@ -8,12 +8,13 @@ import orjson
 from pydantic import TypeAdapter
 
 from mobiletest_automation.model.attempts import Attempt
-from mobiletest_automation.model.results import StepResult
+from mobiletest_automation.model.results import Artifact, StepResult, end_steps
 from mobiletest_automation.model.states import Status
 from mobiletest_automation.model.variants import EMPTY_VARIANT
 from services.chassis.mongo import Document
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits, RunPlan
+from services.executor.ports.runs import LiveAttempt
 from services.executor.storage.fair_queue import queue_fields
 from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE
 
@@ -84,10 +85,39 @@ def steps_document(run: Run, attempt: Attempt) -> Document:
     }
 
 
+def live_document(attempt: LiveAttempt) -> Document:
+    """What an attempt under way has reached. Its final steps replace it."""
+    return {
+        "_id": f"{attempt.key.run_id}/{attempt.number}",
+        "live": True,
+        "org_id": attempt.org_id,
+        "execution_id": attempt.key.execution_id,
+        "run_id": attempt.key.run_id,
+        "number": attempt.number,
+        "device": attempt.device,
+        "simulated": attempt.simulated,
+        "steps": [to_document(step) for step in attempt.steps],
+        "artifacts": [to_document(artifact) for artifact in attempt.artifacts],
+    }
+
+
 def with_steps(run: Run, documents: list[Document]) -> Run:
-    """The run, its attempts with their stored steps."""
-    steps = {d["number"]: tuple(from_document(StepResult, step) for step in d["steps"]) for d in documents}
-    return replace(run, attempts=tuple(replace(a, steps=steps.get(a.number, ())) for a in run.attempts))
+    """The run, its attempts with their stored steps; one that was lost has what it had reached."""
+    stored = {document["number"]: document for document in documents}
+    return replace(run, attempts=tuple(_attempt_with(a, stored.get(a.number)) for a in run.attempts))
+
+
+def _attempt_with(attempt: Attempt, document: Document | None) -> Attempt:
+    if document is None:
+        return attempt
+    steps = tuple(from_document(StepResult, step) for step in document["steps"])
+    if "live" not in document:
+        return replace(attempt, steps=steps)
+    if attempt.device is None:
+        attempt = replace(attempt, device=document["device"], simulated=document["simulated"])
+    if attempt.status.terminal:
+        return replace(attempt, steps=end_steps(steps))
+    return replace(attempt, steps=steps, artifacts=tuple(from_document(Artifact, a) for a in document["artifacts"]))
 
 
 def plan_document(run: Run, plan: RunPlan) -> Document:

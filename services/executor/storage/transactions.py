@@ -198,7 +198,9 @@ class ExecutionTransactions:
         runs = [run for change in changes for run in change.runs]
         steps = [steps_document(run, attempt) for run in runs for attempt in run.attempts if attempt.steps]
         if steps:
-            await self.mongo.collection(STEPS).insert_many(steps, session=session)
+            # An attempt that took longer has a document with what it had reached.
+            final = [ReplaceOne({"_id": document["_id"]}, document, upsert=True) for document in steps]
+            await self.mongo.collection(STEPS).bulk_write(final, ordered=False, session=session)
         replaced = [
             ReplaceOne({"_id": run.id, "revision": run.revision - 1}, run_document(run, self.limits)) for run in runs
         ]

@@ -26,6 +26,7 @@ from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.baselines import Baselines, TestKey
 from services.executor.ports.runs import Claim, Progress, RunArtifacts
 from services.executor.worker.build_provider import BuildProvider
+from services.executor.worker.live_steps import LiveStepsWriter
 from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.host import AttemptHost, AttemptModels, Services
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt
@@ -65,6 +66,7 @@ class AutomatedAttempts:
         variables: VariableReader,
         step_seconds: float,
         cpu: CpuAllowance,
+        live: LiveStepsWriter,
         cache: StepCacheStore | None = None,
         models: Models | None = None,
         human_for: Callable[[Claim], Human] | None = None,
@@ -83,6 +85,7 @@ class AutomatedAttempts:
         self._variables = variables
         self._step_seconds = step_seconds
         self._cpu = cpu
+        self._live = live
         self._cache = cache
         self._models = models
         self._human_for = human_for
@@ -136,7 +139,8 @@ class AutomatedAttempts:
             files=tuple(services.files),
         )
         try:
-            return await self._processes.run(order, host)
+            with self._live.follow(claim, host):
+                return await self._processes.run(order, host)
         except asyncio.CancelledError:
             await progress(*host.progress())
             raise

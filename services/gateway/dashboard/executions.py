@@ -167,8 +167,6 @@ def _label(name: str) -> str:
     return " ".join(parts[4 if "step" in parts[2:3] else 2 :])
 
 
-def step_class(attempt: Mapping[str, Any], step: Mapping[str, Any]) -> str:
-    """How a step looks: a step of a running attempt that has not ended is reported as a warning."""
-    if attempt["status"] == "running" and step["message"] == "not finished":
-        return "running"
+def step_class(step: Mapping[str, Any]) -> str:
+    """How a step looks."""
     return str({"warned": "no-verdict", None: "queued"}.get(step["status"], step["status"]))

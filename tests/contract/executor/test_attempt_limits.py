@@ -36,7 +36,7 @@ async def test_an_attempt_that_uses_too_much_cpu_fails_with_what_it_did_and_harm
         assert (result.failure.category, result.failure.category.fault) == (Category.SCRIPT_ERROR, Fault.TEST)
         assert "1 s of CPU time" in result.failure.message
         assert "MOBILETEST_ATTEMPT_CPU_SECONDS" in result.failure.message
-        assert [step.status for step in result.steps[:3]] == ["passed", "warned", "passed"]
+        assert [step.status for step in result.steps[:3]] == ["passed", "running", "passed"]
         assert (result.device, result.simulated) == ("simulated-android-1", True)
         assert world.devices.free("android") == 4
 

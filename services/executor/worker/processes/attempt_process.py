@@ -220,8 +220,9 @@ class ProgressReporter:
         if now >= self._next:
             known = self._reported
             changed = (step for n, step in enumerate(steps) if n >= len(known) or known[n] is not step)
-            await self._link.notify(ReportProgress(tuple(changed), tuple(artifacts), len(steps)))
-            self._reported = steps
+            report = ReportProgress(tuple(changed), tuple(artifacts), len(steps))
+            self._reported = steps  # before it waits: a step that takes long may be reported at the same time
+            await self._link.notify(report)
             self._reports += 1
             self._next = now + max(0, self._reports - UNHURRIED_REPORTS) * PAUSE_SECONDS
         await asyncio.sleep(0)

@@ -1,12 +1,13 @@
 """What a worker does for an attempt in another process: devices, storage, models and people."""
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from mobiletest_automation.devices.handles import DeviceHandle, handle_of, note_change
-from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailure, Devices, OnSession, Seed
+from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailure, DeviceInfo, Devices, OnSession, Seed
 from mobiletest_automation.evidence.recorder import (
     ARTIFACT_BYTES_LIMIT,
     ARTIFACTS_LIMIT,
@@ -135,7 +136,12 @@ class AttemptHost:
         self._build = build
         self._seed = seed
         self._device: Device | None = None
-        self._reports: list[RawMessage] = []
+        self._reports: deque[RawMessage] = deque()
+        self._reported_steps: dict[int, StepResult] = {}
+        self._reported_artifacts: Sequence[Artifact] = ()
+        # How often there was something new to show.
+        self.changes = 0
+        self._received = 0
         self.evidence = StoredEvidence(services.evidence)
         ports = AttemptPorts(
             acquire_device=self.acquire_device,
@@ -157,6 +163,7 @@ class AttemptHost:
         self._device = await self._services.devices.acquire(
             self._platform, self._build, self._seed, on_session=self._services.on_session
         )
+        self.changes += 1
         return handle_of(self._device)
 
     async def note_change(self, change: DeviceChange) -> None:
@@ -170,9 +177,11 @@ class AttemptHost:
         return await self._services.files[path]()
 
     def report(self, progress: RawMessage) -> None:
-        """Remember a report of progress, which is read only if the attempt ends without a result."""
-        if len(self._reports) >= REPORTS_LIMIT:
+        """Remember a report of progress, which is read only if somebody may look, or without a result at the end."""
+        if self._received >= REPORTS_LIMIT:
             raise UnknownMessage("too many reports")
+        self._received += 1
+        self.changes += 1
         self._reports.append(progress)
 
     def finish(self, finished: FinishAttempt) -> AttemptResult | None:
@@ -181,25 +190,39 @@ class AttemptHost:
         result = finished.result
         return None if result is None else replace(result, artifacts=self.evidence.list_artifacts(result.artifacts))
 
+    @property
+    def device(self) -> DeviceInfo | None:
+        """The attempt's device; None before it has one, and after its end."""
+        return self._device.info if self._device is not None else None
+
+    @property
+    def unread_bytes(self) -> int:
+        """The size of the reports that `progress` would read."""
+        return sum(len(report.body) for report in self._reports)
+
     def progress(self) -> tuple[Sequence[StepResult], Sequence[Artifact]]:
-        """The steps that were reported, and the artifacts that are stored."""
-        steps: dict[int, StepResult] = {}
-        artifacts: Sequence[Artifact] = ()
-        for report in self._reports:
-            parsed = report.parse(ReportProgress)
-            steps |= {step.index: step for step in parsed.steps}
-            steps = {index: step for index, step in steps.items() if index < parsed.count}
-            artifacts = parsed.artifacts
-        return [steps[index] for index in sorted(steps)], self.evidence.list_artifacts(artifacts)
+        """The steps that were reported, and the artifacts that are stored.
+
+        Raises:
+            UnknownMessage: a report is malformed.
+        """
+        while self._reports:
+            parsed = self._reports[0].parse(ReportProgress)
+            steps = self._reported_steps | {step.index: step for step in parsed.steps}
+            self._reported_steps = {index: step for index, step in steps.items() if index < parsed.count}
+            self._reported_artifacts = parsed.artifacts
+            self._reports.popleft()
+        steps = self._reported_steps
+        return [steps[index] for index in sorted(steps)], self.evidence.list_artifacts(self._reported_artifacts)
 
     def early_end(self, failure: Failure) -> AttemptResult:
         """The result of an attempt that cannot tell its own."""
         steps, artifacts = self.progress()
-        info = self._device.info if self._device is not None else None
+        device = self.device
         return AttemptResult(
             failure=failure,
-            device=info.name if info is not None else None,
-            simulated=info.simulated if info is not None else None,
+            device=device.name if device is not None else None,
+            simulated=device.simulated if device is not None else None,
             steps=tuple(steps),
             artifacts=tuple(artifacts),
         )

@@ -19,10 +19,12 @@ from services.executor.pools.pool import DEFAULT_POOLS
 from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.runs import Runs
 from services.executor.storage.baselines import MongoBaselines
+from services.executor.storage.live_steps import MongoLiveAttempts
 from services.executor.storage.schema import RUNS
 from services.executor.worker.attempts import AutomatedAttempts
 from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
 from services.executor.worker.file_cache import FileCache
+from services.executor.worker.live_steps import LiveStepsWriter
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.run_executor import ActiveRun, RunExecutor
 from services.executor.worker.session_tracker import SessionTracker
@@ -123,6 +125,7 @@ def automated(
         variables=VariableReader(catalog),
         step_seconds=1,
         cpu=LIMITS.cpu,
+        live=LiveStepsWriter(MongoLiveAttempts(world.mongo)),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.model.failures import Category
-from mobiletest_automation.model.results import Artifact, StepResult
+from mobiletest_automation.model.results import Artifact, StepResult, StepStatus
 from tests.eventually import eventually
 from tests.fakes.devices import FakeDevice, FakeDevices, button, screen
 from tests.unit.automation.attempts import StoppedClock, failure_of, plan, run
@@ -23,9 +23,29 @@ async def test_progress_is_reported_after_each_step() -> None:
     await automation.run(plan("back", {"retry": {"commands": ["back"]}}), progress=progress)
     assert reports == [
         [(0, "passed")],
-        [(0, "passed"), (1, "warned"), (2, "passed")],
+        [(0, "passed"), (1, "running"), (2, "passed")],
         [(0, "passed"), (1, "passed"), (2, "passed")],
     ]
+
+
+async def test_a_step_that_takes_long_is_reported_before_it_ends() -> None:
+    under_way = asyncio.Event()
+
+    async def progress(steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
+        if steps[-1].status is StepStatus.RUNNING:
+            under_way.set()
+
+    device = FakeDevice()
+    ended = asyncio.Event()
+
+    async def back() -> None:
+        await under_way.wait()
+        ended.set()
+
+    device.back = back  # type: ignore[method-assign]
+    result = await AttemptRunner(FakeDevices(device)).run(plan("back"), progress=progress)
+    assert ended.is_set()
+    assert [step.status for step in result.steps] == [StepStatus.PASSED]
 
 
 async def test_progress_that_fails_ends_the_attempt_and_frees_the_device() -> None:

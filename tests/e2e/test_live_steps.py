@@ -1,0 +1,49 @@
+"""The steps of a run are seen while it goes on."""
+
+from typing import Any
+
+from tests.e2e.client import created
+from tests.e2e.world import World
+from tests.eventually import eventually
+
+SLOW = b"""app_model: 1
+app: {id: com.example.slow}
+pace: {step: 1000 ms}
+start: first
+screens:
+  first:
+    elements:
+      - {type: button, text: Add}
+"""
+
+
+async def started(world: World, steps: int) -> Any:
+    """The id of an execution whose only run carries out so many steps, each of which takes a second."""
+    app, made = await world.app(), await world.test(["launchApp", *['I see "Add"'] * (steps - 1)])
+    created(await world.api.upload(app["id"], SLOW, version="1.0.0"))
+    await world.attach(app, made)
+    return (await world.start(await world.workflow(made)))["id"]
+
+
+async def test_a_run_under_way_has_its_steps_and_its_device(world: World) -> None:
+    execution_id = await started(world, 4)
+    (run,) = created(await world.api.get(f"/executions/{execution_id}/runs"))["items"]
+
+    async def read() -> Any:
+        return created(await world.api.get(f"/executions/{execution_id}/runs/{run['id']}"))
+
+    async def read_under_way() -> Any:
+        attempts = (await read())["attempts"]
+        statuses = [step["status"] for step in attempts[0]["steps"]] if attempts else []
+        return attempts[0] if statuses[-2:] == ["passed", "running"] else None
+
+    attempt = await eventually(read_under_way)
+    assert (attempt["status"], attempt["simulated"]) == ("running", True)
+    assert attempt["device"]
+
+    async def read_ended() -> Any:
+        run = await read()
+        return run if run["completed_at"] else None
+
+    (attempt,) = (await eventually(read_ended))["attempts"]
+    assert [step["status"] for step in attempt["steps"]] == ["passed"] * 4
