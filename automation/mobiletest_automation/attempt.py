@@ -22,6 +22,7 @@ from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.model.run_config import Grounder, RunConfig, Screens, with_defaults
 from mobiletest_automation.model_ports import ModelOptions, ModelProvider, ModelSession
+from mobiletest_automation.outcome import StepFailed
 from mobiletest_automation.ports import (
     AcceptedBaselines,
     EvidenceStore,
@@ -179,10 +180,11 @@ class AttemptRunner:
                     device = capture.device = await self._devices.acquire(request.platform, request.build, seed)
                     held.push_async_callback(self._release, device)
                     failure = await attempt.run(device)
-            except DeviceFailure as failed:
+            except DeviceFailure as error:
+                failed = await capture.explain(StepFailed(error.category, error.message, path=error.path))
                 await capture.capture_screen(None)
                 position, run_from = attempt.recorder.source.locate(failed.path)
-                failure = Failure(failed.category, failed.message, failed.message, position=position, run_from=run_from)
+                failure = Failure(failed.category, failed.message, failed.reason, position=position, run_from=run_from)
             except TimeoutError:
                 # A timeout of something else, which is a defect, and not the end of the run's time.
                 if not limit.expired():

@@ -16,7 +16,7 @@ from mobiletest_automation.commands.executor import CommandExecutor
 from mobiletest_automation.commands.support import check_supported
 from mobiletest_automation.devices.port import AppUnderTest, Device, DeviceFailure
 from mobiletest_automation.devices.watcher import Watcher
-from mobiletest_automation.evidence.failure_capture import LATE_SECONDS, FailureCapture
+from mobiletest_automation.evidence.failure_capture import LATE_SECONDS, AppNames, FailureCapture
 from mobiletest_automation.evidence.recorder import StepRecorder, TranscriptRecorder
 from mobiletest_automation.evidence.screen_memory import ScreenMemory
 from mobiletest_automation.flows.nodes import DocumentError
@@ -78,10 +78,12 @@ class DeviceRun:
         self.scope.built_in.add_device(device.info.flow_platform, device.info.udid or device.info.name)
         scope = await self._scope_of_flow()
         own_ids = await self._own_ids(scope)
+        build = self._named_build(own_ids)
+        self.capture.app = AppNames(build.package_name or "", build.app_name)
         begins_later = any(step.path in self.request.left_out for step in self.flow.own_steps[:1])
         keeps_app = begins_later and device.info.keeps_apps
         if not (self.config.execution_mode.skip_app_install or keeps_app):
-            await device.app.install(self._named_build(own_ids))
+            await device.app.install(build)
         if not keeps_app and (begins_later or begins_launched(self.flow)):
             await device.app.launch()
         recordings = ScreenRecordings(device)

@@ -72,7 +72,8 @@ class StepFailed(Exception):
 
     `message` is for a person; `reason` is its short form, which is the same for failures of the same kind; `element` is
     the element concerned, if it was found. `pictures` are PNGs that show why, by their names. `path` is that of the
-    text in the flow whose expression is at fault, if one is.
+    text in the flow whose expression is at fault, if one is. `of_app`: how the app crashed or hung is known, so that
+    such failures are alike in whatever step they happen.
     """
 
     def __init__(
@@ -84,11 +85,13 @@ class StepFailed(Exception):
         element: Element | None = None,
         pictures: Mapping[str, bytes] | None = None,
         path: str = "",
+        of_app: bool = False,
     ) -> None:
         super().__init__(message)
         self.category = category
         self.message = message
         self.reason = reason or message
+        self.of_app = of_app
         self.element = element
         self.pictures = pictures or {}
         self.path = path

@@ -20,6 +20,7 @@ from mobiletest_automation.devices.webdriver import actions
 from mobiletest_automation.devices.webdriver.device import DriverView, WebDriverDevice
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.drivers import Driver, HubSession
+from mobiletest_automation.devices.webdriver.session_log import SessionLog
 from mobiletest_automation.flows.app_commands import OpenBrowser, OpenLink, SetPermissions
 from mobiletest_automation.flows.commands import BaseCommand
 from mobiletest_automation.flows.device_commands import AddMedia, AssertMode, Mode, Orientation, SetMode
@@ -257,7 +258,7 @@ def _assemble(session: HubSession) -> WebDriverDevice:
         view=FakeView(driver),
         recorder=FrameRecorder(driver.screenshot),
         unsupported=_unsupported,
-        log_type="actions",
+        session_log=SessionLog(driver, "actions"),
     )
 
 

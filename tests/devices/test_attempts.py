@@ -127,3 +127,14 @@ async def test_a_build_without_a_page_cannot_run_in_a_browser(browsers: SharedBr
     )
     result = await AttemptRunner(browsers).run(plan)
     assert failure_of(result).category is Category.CONFIG_INVALID
+
+
+async def test_a_failure_names_the_exception_of_the_page(browsers: SharedBrowser, pages: str) -> None:
+    result = await run(browsers, f"{pages}/traps.html", ['Tap "Break"', 'I see "Total"'], FakeEvidence(), seconds=1)
+    failure = failure_of(result)
+    assert (failure.category, failure.step_index) == (Category.ASSERTION_FAILED, 1)
+    exception = "TypeError: Cannot read properties of null (reading 'total'), in traps.html (line "
+    assert f"(meanwhile the page did not catch {exception}" in failure.message
+    assert failure.reason == (
+        "\"Total\" did not appear; TypeError in traps.html: Cannot read properties of null (reading 'total')"
+    )

@@ -75,7 +75,7 @@ async def test_source_screenshot_and_log(phone: WebDriverDevice) -> None:
     assert source.content_type == "application/xml"
     assert '<MockButton id="save"' in source.content
     assert (await phone.view.screenshot()).startswith(b"\x89PNG")
-    assert await phone.log() == ""
+    assert (await phone.log()).text == ""
 
 
 async def test_orientation_and_location(phone: WebDriverDevice) -> None:

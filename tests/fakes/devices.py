@@ -9,6 +9,7 @@ from mobiletest_automation.devices.port import (
     Device,
     DeviceFailure,
     DeviceInfo,
+    DeviceLog,
     LaunchOptions,
     LinkTarget,
     OnSession,
@@ -50,7 +51,7 @@ class FakeRecorder:
 class FakeDevice:
     """Shows `show`, perhaps depending on its time, records its calls, and fails those named in `failing`.
 
-    `logged` is what the device logs next. It is its own view, and its own app.
+    `logged` is what the device has logged, `logged_recently` the end of it. It is its own view, and its own app.
     """
 
     def __init__(self, show: Callable[[float], Element] | Element | None = None) -> None:
@@ -61,7 +62,7 @@ class FakeDevice:
         self.refused: dict[type[BaseCommand], str] = {}
         self.modes: dict[Mode, bool] = {}
         self.done: list[str] = []
-        self.logged = ""
+        self.logged = self.logged_recently = ""
         self.closed = 0
         self.recorder = FakeRecorder(self._note)
 
@@ -117,10 +118,9 @@ class FakeDevice:
         self._note("screenshot", quiet=True)
         return b"\x89PNG picture"
 
-    async def log(self) -> str:
+    async def log(self) -> DeviceLog:
         self._note("log", quiet=True)
-        said, self.logged = self.logged, ""
-        return said
+        return DeviceLog(self.logged, self.logged, self.logged_recently)
 
     async def tap(self, target: Target, *, times: int = 1) -> None:
         self._note(f"{'tap' if times == 1 else 'double_tap'} {_named(target)}")

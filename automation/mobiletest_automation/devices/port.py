@@ -111,6 +111,22 @@ class PageSource:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceLog:
+    """What a device has logged in this session; of a long log the middle is missing.
+
+    `since_launch` is the end of `text` that came after the app was last started, `recent` the end of that which came
+    about since the step before the present one began. `reports` are the system's reports of crashes, the newest last.
+    `app_id` is the id of the app under test, or the origin of a page; "" if it is unknown.
+    """
+
+    text: str = ""
+    since_launch: str = ""
+    recent: str = ""
+    reports: tuple[str, ...] = ()
+    app_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """A video (video/mp4), or an animation of one picture for each step (image/webp)."""
 
@@ -309,10 +325,13 @@ class Device(Protocol):
     def unsupported(self) -> Unsupported: ...
 
     async def begin_step(self) -> None:
-        """Add a frame to a recording. A simulated device spends its configured real time here."""
+        """Add a frame to a recording, and note in the log that a step begins.
 
-    async def log(self) -> str:
-        """The device's log since the last call; empty if the device has no log.
+        A simulated device spends its configured real time here.
+        """
+
+    async def log(self) -> DeviceLog:
+        """The log of the session up to now; empty if the device has no log.
 
         Raises:
             DeviceFailure: the device cannot be asked.

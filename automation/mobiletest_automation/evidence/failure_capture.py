@@ -1,4 +1,4 @@
-"""Captures what shows why an attempt failed: a screenshot, the UI tree behind it, the device's log.
+"""Captures what shows why an attempt failed: the device's log, a screenshot, the UI tree behind it.
 
 A capture that fails is noted and ignored: it changes no verdict, and takes no longer than the limits below.
 """
@@ -9,9 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from mobiletest_automation import logs
-from mobiletest_automation.devices.port import Device, DeviceFailure, PageSource
+from mobiletest_automation.devices.port import Device, DeviceFailure, DeviceLog, PageSource
+from mobiletest_automation.evidence.crashes import (
+    explain_by_crash,
+    explain_by_exception,
+    find_crash,
+    find_page_exception,
+    find_reported_crash,
+    name_earlier_crash,
+)
 from mobiletest_automation.evidence.recorder import StepRecorder
+from mobiletest_automation.model.failures import Category, Fault
 from mobiletest_automation.model.results import ScreenArea
+from mobiletest_automation.outcome import StepFailed
 from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.screen.identity import area_of
 
@@ -23,12 +33,13 @@ LOG_SECONDS = 5.0
 MARGIN_SECONDS = 0.25
 TREE_BYTES = 4 * 1024 * 1024
 LOG_BYTES = 1024 * 1024
+LOG_BEGINNING_BYTES = 128 * 1024
 
 # Instead of the name of an artifact.
 NOTHING_TO_STORE = "-"
 
 T = TypeVar("T")
-log = logs.get(__name__)
+logger = logs.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,14 @@ class CapturedScreen:
     picture: bytes | None = field(default=None, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class AppNames:
+    """The id of the app under test, where the device does not say it, and its name. Both may be unknown."""
+
+    id: str = ""
+    name: str = ""
+
+
 class FailureCapture:
     """For one attempt. `device` is set once there is one; a device that did not answer is not asked again."""
 
@@ -52,6 +71,24 @@ class FailureCapture:
         self._capture_seconds = capture_seconds
         self._unresponsive = False
         self.device: Device | None = None
+        self.app = AppNames()
+
+    async def explain(self, failed: StepFailed) -> StepFailed:
+        """The failure with what the log says of the app: how it crashed, if it did. Never raises.
+
+        To be called as soon as the step has failed: what is in the log then came before the failure.
+        """
+        if self.device is None or self._unresponsive or failed.category.fault is not Fault.TEST:
+            return failed
+        try:
+            async with asyncio.timeout_at(min(_time() + LOG_SECONDS, self._run_ends)):
+                log = await self.device.log()
+            return _explained(failed, log, self.device.info.flow_platform, self.app, self._recorder.secrets.mask)
+        except (TimeoutError, DeviceFailure):
+            return failed
+        except Exception as error:
+            logger.warning("evidence_failed", what="crash", exc_info=error)
+            return failed
 
     async def capture_screen(
         self, index: int | None, element: Element | None = None, *, late: bool = False
@@ -80,13 +117,14 @@ class FailureCapture:
         return CapturedScreen(screenshot, tree, tuple(missing), area, picture)
 
     async def capture_log(self, *, late: bool = False) -> None:
-        """The end of the device's log. Never raises."""
+        """The device's log. Never raises."""
         if self.device is None:
             return
 
-        async def store(text: str) -> str:
+        async def store(log: DeviceLog) -> str:
+            text = "\n".join((log.text, *log.reports)) if log.reports else log.text
             masked = self._recorder.secrets.mask(text)
-            return await self._recorder.store_log(_tail(masked)) if text else NOTHING_TO_STORE
+            return await self._recorder.store_log(_without_middle(masked)) if text else NOTHING_TO_STORE
 
         until = _time() + (LATE_SECONDS if late else LOG_SECONDS)
         await self._capture("device log", self.device.log, store, until, [])
@@ -99,7 +137,7 @@ class FailureCapture:
         except (TimeoutError, DeviceFailure):
             return None
         except Exception as error:
-            log.warning("evidence_failed", what="element", exc_info=error)
+            logger.warning("evidence_failed", what="element", exc_info=error)
             return None
         return area_of(element.bounds, screen)
 
@@ -128,7 +166,7 @@ class FailureCapture:
         except DeviceFailure as failed:
             why = failed.message
         except Exception as error:
-            log.warning("evidence_failed", what=what, exc_info=error)
+            logger.warning("evidence_failed", what=what, exc_info=error)
             why = type(error).__name__
         missing.append(f"no {what}: {why}")
         return ""
@@ -147,8 +185,28 @@ def _truncate(source: PageSource) -> PageSource:
     return PageSource(f"{cut}\n(truncated: {len(content)} bytes)", "text/plain")
 
 
-def _tail(text: str) -> str:
+def _without_middle(text: str) -> str:
+    """At most LOG_BYTES of the text: its beginning and its end."""
     content = text.encode(errors="replace")
     if len(content) <= LOG_BYTES:
         return text
-    return f"(the last {LOG_BYTES} of {len(content)} bytes)\n" + content[-LOG_BYTES:].decode(errors="ignore")
+    beginning, end = content[:LOG_BEGINNING_BYTES], content[-(LOG_BYTES - LOG_BEGINNING_BYTES) :]
+    left_out = f"\n(the middle of {len(content)} bytes is missing)\n"
+    return beginning.decode(errors="ignore") + left_out + end.decode(errors="ignore")
+
+
+def _explained(
+    failed: StepFailed, log: DeviceLog, platform: str, app: AppNames, mask: Callable[[str], str]
+) -> StepFailed:
+    app_id = log.app_id or app.id
+    if platform == "web":
+        thrown = find_page_exception(mask(log.recent), app_id)
+        return explain_by_exception(failed, thrown) if thrown is not None else failed
+    has_ended = failed.category in (Category.APP_CRASH, Category.APP_LAUNCH_FAILED)
+    crash = find_crash(mask(log.since_launch if has_ended else log.recent), app_id, platform, app.name)
+    if crash is None and has_ended:
+        crash = find_reported_crash([mask(report) for report in log.reports], app_id)
+    if crash is not None:
+        return explain_by_crash(failed, crash, app_id)
+    earlier = find_crash(mask(log.since_launch), app_id, platform, app.name)
+    return name_earlier_crash(failed, earlier, app_id) if earlier is not None else failed

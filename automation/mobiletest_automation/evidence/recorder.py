@@ -161,7 +161,7 @@ class StepRecorder:
     def failure(self, index: int, failed: StepFailed) -> Failure:
         """Why the attempt fails, unless something tolerates that this step did."""
         position, run_from = self.source.locate(self._paths[index], failed.path)
-        kind = self.steps[index].kind
+        kind = "" if failed.of_app else self.steps[index].kind
         return Failure(failed.category, failed.message, failed.reason, index, kind, position, run_from)
 
     def add_cost(self, index: int, cost: ResolutionCost) -> None:

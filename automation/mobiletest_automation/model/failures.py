@@ -78,8 +78,9 @@ class Failure:
     """Why an attempt, a run or an execution did not pass.
 
     `message` is for people; `reason` is the first failing step's message in a form that equal failures share.
-    `step_index` counts from 0; it is None, and `step_kind` empty, when no step failed. `position` is where the step is
-    written, None if that is not known, and `run_from` the steps that run its file, innermost first.
+    `step_index` counts from 0; it is None, and `step_kind` empty, when no step failed. `step_kind` is empty, too, when
+    the app crashed and its exception is known: equal ones belong together in whatever step they happen. `position` is
+    where the step is written, None if that is not known, and `run_from` the steps that run its file, innermost first.
     """
 
     category: Category

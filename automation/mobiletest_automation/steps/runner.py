@@ -154,6 +154,9 @@ class StepRunner:
             await self._fail(index, step, StepFailed(failed.category, failed.message))
 
     async def _fail(self, index: int, step: Step, failed: StepFailed) -> NoReturn:
+        final = isinstance(failed, ScriptFailed)
+        if not (final or self._handled_elsewhere):
+            failed = await self._capture.explain(failed)
         failure = self._recorder.failure(index, failed)
         captured = await self._capture.capture_screen(index, failed.element)
         await self._memory.end(index, failed.element, "", captured.picture)
@@ -167,7 +170,7 @@ class StepRunner:
             tree=captured.tree,
             element_area=captured.element_area,
         )
-        raise _Failed(failure, final=isinstance(failed, ScriptFailed))
+        raise _Failed(failure, final=final)
 
     async def _run_with_help(self, index: int, step: Step, command: Command) -> StepOutcome | None:
         """None if a person skips the step."""

@@ -12,6 +12,7 @@ from mobiletest_automation.devices.port import (
     LAUNCH,
     AppUnderTest,
     DeviceInfo,
+    DeviceLog,
     LaunchOptions,
     LinkTarget,
     PageSource,
@@ -130,8 +131,8 @@ class RecordingDevice:
         picture.save(content, "PNG")
         return content.getvalue()
 
-    async def log(self) -> str:
-        return ""
+    async def log(self) -> DeviceLog:
+        return DeviceLog()
 
     async def tap(self, target: Element | Point, *, times: int = 1) -> None:
         await self._native.tap(target, times=times)

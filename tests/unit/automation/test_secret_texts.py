@@ -16,7 +16,7 @@ from mobiletest_automation.attempt import AttemptRunner
 from mobiletest_automation.attempt_request import AttemptRequest
 from mobiletest_automation.devices.port import VirtualTimer
 from mobiletest_automation.devices.simulated.app_model import FILLED_LIMIT, TextTemplate
-from mobiletest_automation.devices.simulated.running_app import LINE_LIMIT, DeviceLog
+from mobiletest_automation.devices.simulated.running_app import LINE_LIMIT, AppLog
 from mobiletest_automation.devices.webdriver.page_snapshot import CUT_AT, describe_node
 from mobiletest_automation.flows.nodes import quote as quote_in_message
 from mobiletest_automation.flows.texts import cut, splitting_no_secret
@@ -252,9 +252,9 @@ def label(text: str) -> Element:
 
 
 def logged(text: str) -> str:
-    log = DeviceLog(VirtualTimer())
+    log = AppLog(VirtualTimer())
     log.add(text)
-    return log.take()
+    return log.text
 
 
 CUTS: dict[str, tuple[int, Callable[[str], str]]] = {

@@ -52,7 +52,11 @@ MASKED_BEFORE = {
         "line[:SHOWN_VALUE - 10]",
         "sha256(text.encode(errors='surrogatepass')).hexdigest()[:length]",
     },
-    "automation/evidence/failure_capture.py": {"content[:TREE_BYTES]", "content[-LOG_BYTES:]"},
+    "automation/evidence/failure_capture.py": {
+        "content[:TREE_BYTES]",
+        "content[:LOG_BEGINNING_BYTES]",
+        "content[-(LOG_BYTES - LOG_BEGINNING_BYTES):]",
+    },
 }
 
 ERASED_BY_THE_TEST = {

@@ -10,6 +10,7 @@ from mobiletest_automation.devices.port import (
     AppUnderTest,
     DeviceFailure,
     DeviceInfo,
+    DeviceLog,
     LaunchOptions,
     LinkTarget,
     PageSource,
@@ -290,8 +291,8 @@ class SimulatedDevice:
             await asyncio.sleep(self.app.pace.step)
         await self.recorder.add_frame()
 
-    async def log(self) -> str:
-        return self.app.installed.log.take() if self.app.installed is not None else ""
+    async def log(self) -> DeviceLog:
+        return DeviceLog(self.app.installed.log.text if self.app.installed is not None else "")
 
     async def close(self) -> None:
         self.app.installed = None

@@ -36,8 +36,8 @@ LINES_LIMIT = 1_000
 LINE_LIMIT = 500
 
 
-class DeviceLog:
-    """Lines since the last `take`, each with the device's time; the oldest are dropped beyond LINES_LIMIT."""
+class AppLog:
+    """Lines, each with the device's time; the oldest are dropped beyond LINES_LIMIT."""
 
     def __init__(self, timer: Timer) -> None:
         self._timer = timer
@@ -46,11 +46,9 @@ class DeviceLog:
     def add(self, line: str) -> None:
         self._lines.append(f"{self._timer.now():10.3f} {cut(' '.join(line.split()), LINE_LIMIT)}")
 
-    def take(self) -> str:
-        """Return all lines and forget them."""
-        text = "".join(f"{line}\n" for line in self._lines)
-        self._lines.clear()
-        return text
+    @property
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in self._lines)
 
 
 # How long the system waits for a frozen app before it reports that the app is not responding.
@@ -78,10 +76,10 @@ class RunningApp:
     visits: int = 0
     launches: int = 0
     triggered: int = 0
-    log: DeviceLog = field(init=False)
+    log: AppLog = field(init=False)
 
     def __post_init__(self) -> None:
-        self.log = DeviceLog(self.timer)
+        self.log = AppLog(self.timer)
         self.state = dict(DEVICE)
         self._reset_variables()
 

@@ -1,7 +1,7 @@
 """A web build in a browser: the app is a page, its data the browser's data of the page's origin."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mobiletest_automation.devices.port import (
@@ -15,6 +15,7 @@ from mobiletest_automation.devices.port import (
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
 from mobiletest_automation.devices.webdriver.hub_target import check_address
+from mobiletest_automation.devices.webdriver.session_log import collect_nothing
 from mobiletest_automation.flows.app_commands import Argument
 from mobiletest_automation.flows.device_commands import ROTATIONS, Mode, Orientation
 from mobiletest_automation.model.failures import Category
@@ -59,8 +60,17 @@ _SCREENS = {
 class BrowserApp:
     """For chromedriver; uses the DevTools protocol where WebDriver has no command."""
 
-    def __init__(self, driver: DriverSession, build: AppUnderTest, addresses: AddressPolicy = PUBLIC_ONLY) -> None:
+    def __init__(
+        self,
+        driver: DriverSession,
+        build: AppUnderTest,
+        addresses: AddressPolicy = PUBLIC_ONLY,
+        *,
+        before_launch: Callable[[], Awaitable[None]] = collect_nothing,
+    ) -> None:
+        """`before_launch` is called before a page is opened by a launch."""
         self._driver = driver
+        self._before_launch = before_launch
         self._addresses = addresses
         self._build = build
         self._offline = False
@@ -72,6 +82,7 @@ class BrowserApp:
         url = with_arguments(self._page(options.app_id), options.arguments)
         await check_address(self._addresses, url, Category.CONFIG_INVALID, "the page")
         await self._dismiss()
+        await self._before_launch()
         here = await self._driver.url()
         if not options.stop_first and not options.clear_state and origin(here) == origin(url):
             return

@@ -2,13 +2,13 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from mobiletest_automation.devices.port import (
     AppControl,
     DeviceInfo,
+    DeviceLog,
     Recorder,
     Timer,
     Unsupported,
@@ -17,15 +17,11 @@ from mobiletest_automation.devices.port import (
 from mobiletest_automation.devices.webdriver import actions
 from mobiletest_automation.devices.webdriver.device_cleaner import DeviceCleaner
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
-from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget
-from mobiletest_automation.flows.texts import cut_beginning
+from mobiletest_automation.devices.webdriver.session_log import SessionLog
 from mobiletest_automation.screen.elements import NOWHERE, Bounds, Element, Point
 
 CLOSE_SECONDS = 15.0
-LOG_LIMIT = 256 * 1024
-# Milliseconds from 1970 to the year 10000.
-_LAST_TIME = 253_402_300_800_000
 
 
 async def check_nothing() -> None:
@@ -82,7 +78,7 @@ class DriverView(ABC):
 class WebDriverDevice:
     """A phone, a simulator or a browser behind a hub.
 
-    `app_location` is where the hub can read the app, `log_type` the driver's name of the log of the device or page.
+    `app_location` is where the hub can read the app.
     """
 
     info: DeviceInfo
@@ -92,7 +88,7 @@ class WebDriverDevice:
     view: View
     recorder: Recorder
     unsupported: Unsupported
-    log_type: str
+    session_log: SessionLog
     app_location: str | None = None
     cleaner: DeviceCleaner | None = None
     timer: Timer = field(default_factory=Timer)
@@ -100,15 +96,10 @@ class WebDriverDevice:
 
     async def begin_step(self) -> None:
         await self.recorder.add_frame()
+        await self.session_log.begin_step()
 
-    async def log(self) -> str:
-        try:
-            entries = await self.driver.log(self.log_type)
-        except DriverError as error:
-            if error.code in ("invalid session id", "no such window"):
-                raise
-            return ""  # the driver has no such log
-        return _bounded("\n".join(_line(entry) for entry in entries))
+    async def log(self) -> DeviceLog:
+        return await self.session_log.read()
 
     async def close(self) -> None:
         """Bounded in time. Cleans the device, ends the session and closes the connection even if cancelled."""
@@ -121,15 +112,3 @@ class WebDriverDevice:
         if self.cleaner is not None:
             await self.cleaner.finish()
         await self.driver.end(seconds=CLOSE_SECONDS)
-
-
-def _line(entry: Mapping[str, Json]) -> str:
-    moment, when = entry.get("timestamp"), ""
-    if isinstance(moment, int | float) and 0 <= moment < _LAST_TIME:
-        when = datetime.fromtimestamp(moment / 1000, UTC).isoformat()
-    return " ".join(str(part) for part in (when, entry.get("level", ""), entry.get("message", "")) if part)
-
-
-def _bounded(text: str) -> str:
-    """The end of a text that is too long."""
-    return text if len(text) <= LOG_LIMIT else "[...]\n" + cut_beginning(text, LOG_LIMIT)

@@ -182,7 +182,7 @@ class DriverSession:
 
     async def log(self, kind: str) -> Sequence[Mapping[str, Json]]:
         """Log entries since the last call: timestamp (ms since 1970), level, message."""
-        value = await self.post("/se/log", {"type": kind})
+        value = await self.connection.call("POST", self._path + "/se/log", {"type": kind}, seconds=COMMAND_SECONDS)
         return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 

@@ -19,7 +19,7 @@ from mobiletest_automation.devices.port import (
 )
 from mobiletest_automation.devices.recording import FrameRecorder
 from mobiletest_automation.devices.webdriver.android import AndroidCommands
-from mobiletest_automation.devices.webdriver.browser_app import BrowserApp
+from mobiletest_automation.devices.webdriver.browser_app import BrowserApp, origin
 from mobiletest_automation.devices.webdriver.device import WebDriverDevice
 from mobiletest_automation.devices.webdriver.device_cleaner import DeviceCleaner
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
@@ -29,6 +29,7 @@ from mobiletest_automation.devices.webdriver.ios import IosCommands
 from mobiletest_automation.devices.webdriver.native_view import NativeView
 from mobiletest_automation.devices.webdriver.phone_app import PhoneApp
 from mobiletest_automation.devices.webdriver.phone_commands import PhoneCommands
+from mobiletest_automation.devices.webdriver.session_log import SessionLog
 from mobiletest_automation.devices.webdriver.unsupported import (
     unsupported_in_browser,
     unsupported_on_android,
@@ -110,15 +111,16 @@ def assemble_device(session: HubSession) -> WebDriverDevice:
 
 def _assemble_browser(session: HubSession) -> WebDriverDevice:
     driver = session.driver
+    log = SessionLog(driver, "browser", app_id=origin(session.build.static_url or ""))
     return WebDriverDevice(
         info=session.info,
         target=session.target,
         driver=driver,
-        app=BrowserApp(driver, session.build, session.target.addresses),
+        app=BrowserApp(driver, session.build, session.target.addresses, before_launch=log.begin_launch),
         view=WebView(driver),
         recorder=FrameRecorder(driver.screenshot),
         unsupported=unsupported_in_browser,
-        log_type="browser",
+        session_log=log,
     )
 
 
@@ -133,7 +135,10 @@ def _assemble_phone(session: HubSession) -> WebDriverDevice:
     installs = frozenset({app_id} if app is not None and app_id is not None else ())
     cleaner = _cleaner(phone, session, installs)
     note = session.note or (cleaner.note if cleaner is not None else note_nothing)
-    control = PhoneApp(driver, phone, target, app_id=app_id, app=app, named=named, note=note)
+    log = SessionLog(driver, phone.log_type, reports=phone.report_type, app_id=app_id or "")
+    control = PhoneApp(
+        driver, phone, target, app_id=app_id, app=app, named=named, note=note, before_launch=log.begin_launch
+    )
     view: View
     if text_capability(driver.capabilities, "browserName"):
         view = WebView(driver, control.check, by_element=True)
@@ -147,7 +152,7 @@ def _assemble_phone(session: HubSession) -> WebDriverDevice:
         view=view,
         recorder=VideoRecorder(driver, IOS_VIDEO if ios else ANDROID_VIDEO),
         unsupported=unsupported_on_ios(info.udid, shared=not target.dedicated) if ios else unsupported_on_android,
-        log_type=phone.log_type,
+        session_log=log,
         app_location=app,
         cleaner=cleaner,
     )

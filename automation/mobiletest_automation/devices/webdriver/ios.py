@@ -36,6 +36,7 @@ NO_AIRPLANE_MODE = "the airplane mode of an iOS device cannot be changed"
 class IosCommands(PhoneCommands):
     platform = "iOS"
     log_type = "syslog"
+    report_type = "crashlog"
     id_argument = "bundleId"
     browsers = frozenset()
     lasting_browser = "com.apple.mobilesafari"

@@ -1,7 +1,7 @@
 """The app under test on a phone, for Android and iOS alike."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 
@@ -19,6 +19,7 @@ from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError
 from mobiletest_automation.devices.webdriver.hub_target import HubTarget, check_address
 from mobiletest_automation.devices.webdriver.phone_commands import PhoneCommands
+from mobiletest_automation.devices.webdriver.session_log import collect_nothing
 from mobiletest_automation.flows.device_commands import Mode, Orientation
 from mobiletest_automation.model.devices import DeviceChange, DeviceSetting
 from mobiletest_automation.model.failures import Category
@@ -42,12 +43,13 @@ class PhoneApp:
         app: str | None,
         named: str | None = None,
         note: NoteChange = note_nothing,
+        before_launch: Callable[[], Awaitable[None]] = collect_nothing,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`app_id` is that of the app under test, if known; `app` is where the hub can read the app.
 
         `named` is the app that the pool names, which tests may also use without installing it. `note` is told what is
-        about to be changed.
+        about to be changed, and `before_launch` is called before an app is started.
         """
         self._driver = driver
         self._phone = phone
@@ -58,6 +60,7 @@ class PhoneApp:
         self._own = {named}
         self._clock = clock
         self._note = note
+        self._before_launch = before_launch
         self._changed: set[DeviceSetting] = set()
         self._running: str | None = None
         self._checked = 0.0
@@ -83,6 +86,7 @@ class PhoneApp:
 
     async def launch(self, options: LaunchOptions = LAUNCH) -> None:
         app_id = self._resolve_app_id(options.app_id)
+        await self._before_launch()
         with _reported_as(Category.APP_LAUNCH_FAILED, f"{app_id} was not launched"):
             await self._start(app_id, options)
         self._running, self._checked = app_id, self._clock()

@@ -17,7 +17,9 @@ class PhoneCommands(ABC):
     """The commands of one platform's driver; `app_id` is a package name or a bundle id."""
 
     platform: ClassVar[str]
+    # The driver's names of the device's log, and of the system's reports of crashes, if they are not in the log.
     log_type: ClassVar[str]
+    report_type: ClassVar[str] = ""
     # The driver's name of an argument with an app's id.
     id_argument: ClassVar[str]
     # The system's browsers whose data can be deleted, so that tests of several organisations may use them.

@@ -88,7 +88,7 @@ async def test_the_app_its_data_the_clipboard_and_the_log_are_gone_after_a_sessi
     assert not hub.holds(SECRET)
     assert set(hub.apps) == set(OWN)
     later = await use("b", app_id=None)
-    assert SECRET not in await later.log()
+    assert SECRET not in (await later.log()).text
 
 
 async def test_apps_that_the_app_installed_itself_are_removed_too(hub: PhoneHub, use: Use) -> None:

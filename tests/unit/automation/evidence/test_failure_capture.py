@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, PageSource
+from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure, DeviceLog, PageSource
 from mobiletest_automation.evidence.failure_capture import LOG_BYTES, MARGIN_SECONDS, TREE_BYTES, FailureCapture
 from mobiletest_automation.evidence.recorder import ARTIFACTS_LIMIT, TEXTS_LIMIT, StepRecorder
 from mobiletest_automation.model.failures import Category
@@ -62,9 +62,9 @@ class Hanging(FakeDevice):
         await self._hang("source")
         return PageSource("<fake/>")
 
-    async def log(self) -> str:
+    async def log(self) -> DeviceLog:
         await self._hang("log")
-        return "a line"
+        return DeviceLog("a line")
 
     async def back(self) -> None:
         await self._hang("back")
@@ -216,14 +216,14 @@ async def test_long_trees_and_logs_are_truncated() -> None:
         async def source(self) -> PageSource:
             return PageSource("<n>" + "é" * TREE_BYTES + "</n>")
 
-        async def log(self) -> str:
-            return "first" + "x" * LOG_BYTES + "last"
+        async def log(self) -> DeviceLog:
+            return DeviceLog("first" + "x" * LOG_BYTES + "last")
 
     evidence = FakeEvidence()
     await attempt(Verbose(), "Tap Pay", evidence=evidence)
     tree, log = evidence.kept["attempt-2-step-000-tree.txt"], evidence.kept["attempt-2-log.txt"]
     assert (len(tree) < TREE_BYTES + 100, tree.startswith("<n>é".encode())) == (True, True)
-    assert (len(log) < LOG_BYTES + 100, log.endswith(b"last"), b"first" in log) == (True, True, False)
+    assert (len(log) < LOG_BYTES + 100, log.startswith(b"first"), log.endswith(b"last")) == (True, True, True)
 
 
 async def test_the_artifacts_of_an_attempt_are_limited() -> None:

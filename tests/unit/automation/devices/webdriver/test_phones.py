@@ -219,7 +219,7 @@ async def test_a_broken_package_of_a_driver_is_a_wrong_configuration(
 @pytest.mark.parametrize("moment", [1e300, -1e300, 1e15, -1, None, "yesterday", [1]])
 async def test_a_log_is_read_whatever_its_times_are(moment: Json) -> None:
     hub = FakeHub({"POST /se/log": [{"timestamp": moment, "message": "late"}, {"timestamp": 0, "message": "early"}]})
-    assert await phone("android", hub).log() == "late\n1970-01-01T00:00:00+00:00 early"
+    assert (await phone("android", hub).log()).text == "late\n1970-01-01T00:00:00+00:00 early\n"
 
 
 async def test_an_app_that_ends_without_being_stopped_has_crashed() -> None:
