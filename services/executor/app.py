@@ -38,7 +38,7 @@ from services.executor.servicer import (
 )
 from services.executor.settings import Settings
 from services.executor.storage.baselines import MongoBaselines
-from services.executor.storage.change_notifier import ChangeNotifier
+from services.executor.storage.change_notifier import ChangeNotifier, StepsNotifier
 from services.executor.storage.executions import MongoExecutions, MongoWaitingRuns
 from services.executor.storage.facts import MongoFacts
 from services.executor.storage.model_usage import MongoModelUsage
@@ -100,6 +100,7 @@ async def _serve(shared: Resources) -> str:
     """Serve the gRPC API (role `api`); returns its address."""
     notifier = ChangeNotifier(shared.mongo)
     await shared.start("change_stream", notifier.run())
+    await shared.start("steps_notifier", StepsNotifier(shared.mongo, notifier).run())
     sweep = SupersessionSweep(MongoSupersessions(shared.transactions))
     await shared.start("superseding", sweep.run())
     stored = MongoBaselines(shared.mongo, shared.objects)

@@ -53,7 +53,7 @@ from services.executor.ports.executions import ExecutionFilter, Page
 from services.executor.resolver_pool import ResolverPool
 from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.baselines import BaselineUseCases
-from services.executor.usecases.executions import ExecutionControl
+from services.executor.usecases.executions import ExecutionControl, NewSteps
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 
@@ -161,7 +161,8 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         return run_proto(*answered)
 
     async def WatchExecution(self, request: pb.WatchExecutionRequest, context: Any) -> AsyncIterator[pb.ExecutionEvent]:
-        async for news in self._control.watch(request.execution_id.lower(), request.after_sequence):
+        watched = self._control.watch(request.execution_id.lower(), request.after_sequence, steps=request.steps)
+        async for news in watched:
             if news is None and request.heartbeats:
                 yield pb.ExecutionEvent()
             elif news is not None and (event := _watch_event(news)):
@@ -193,9 +194,11 @@ def _start_request(
     )
 
 
-def _watch_event(news: Event | Execution) -> pb.ExecutionEvent | None:
+def _watch_event(news: Event | Execution | NewSteps) -> pb.ExecutionEvent | None:
     if isinstance(news, Event):
         return to_execution_event(news)
+    if isinstance(news, NewSteps):
+        return pb.ExecutionEvent(steps=pb.StepsNotice(run_ids=news.run_ids))
     return pb.ExecutionEvent(sequence=news.revision, execution=execution_proto(news, brief=True))
 
 

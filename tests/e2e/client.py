@@ -94,11 +94,12 @@ class Api:
             assert response.status == 200, await response.text()
             return await response.read()
 
-    async def events(self, execution_id: str, last_event_id: int | None = None) -> list[Event]:
-        """All server-sent events of an execution until the stream ends."""
+    async def events(self, execution_id: str, last_event_id: int | None = None, *, steps: bool = False) -> list[Event]:
+        """All server-sent events of an execution until the stream ends; the number of a notice is 0."""
         resume = {} if last_event_id is None else {"Last-Event-ID": str(last_event_id)}
         path = f"/api/v1/executions/{execution_id}/events"
-        async with self._session.get(path, headers=self._authorization() | resume) as response:
+        query = {"steps": "true"} if steps else {}
+        async with self._session.get(path, params=query, headers=self._authorization() | resume) as response:
             assert response.content_type == "text/event-stream", await response.text()
             text = await response.text()
         return [_event(block) for block in text.split("\n\n") if "data: " in block]
@@ -109,7 +110,7 @@ class Api:
 
 def _event(block: str) -> Event:
     fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line and not line.startswith(":"))
-    return int(fields["id"]), fields["event"], json.loads(fields["data"])
+    return int(fields.get("id", 0)), fields["event"], json.loads(fields["data"])
 
 
 def _parsed(response: aiohttp.ClientResponse, text: str) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.e2e.client import created
+from tests.e2e.client import Api, created
 from tests.e2e.world import World
 from tests.eventually import eventually
 
@@ -23,6 +23,17 @@ async def started(world: World, steps: int) -> Any:
     created(await world.api.upload(app["id"], SLOW, version="1.0.0"))
     await world.attach(app, made)
     return (await world.start(await world.workflow(made)))["id"]
+
+
+async def test_watchers_are_notified_of_steps(api: Api, world: World) -> None:
+    execution_id = await started(world, 3)
+    events = await api.events(execution_id, steps=True)
+    (run,) = created(await api.get(f"/executions/{execution_id}/runs"))["items"]
+    notices = [content for number, kind, content in events if (number, kind) == (0, "steps")]
+    assert len(notices) > 1
+    assert all(notice == {"run_ids": [run["id"]]} for notice in notices)
+    assert events[-1][1] == "execution"
+    assert {kind for _, kind, _ in await api.events(execution_id)} == {"run", "execution"}
 
 
 async def test_a_run_under_way_has_its_steps_and_its_device(world: World) -> None:

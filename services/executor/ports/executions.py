@@ -169,15 +169,21 @@ class Catalog(Protocol):
 class ChangeSubscription(Protocol):
     """Notified when an execution changes; spurious notifications are possible."""
 
-    async def wait(self, seconds: float) -> None:
-        """Return when the execution has changed since the last wait, or after `seconds`."""
+    async def wait(self, seconds: float) -> Sequence[str]:
+        """Return when something has changed since the last wait, or after `seconds`: the ids of runs with new steps.
+
+        None of them if the execution itself has changed, or nothing.
+        """
 
 
 class ChangeNotifications(Protocol):
     """Notifies of changes of executions."""
 
-    def subscribe(self, execution_id: str) -> AbstractContextManager[ChangeSubscription]:
-        """Subscribed from the start of the block: a change after a read inside it is never missed."""
+    def subscribe(self, execution_id: str, *, steps: bool = False) -> AbstractContextManager[ChangeSubscription]:
+        """Subscribed from the start of the block: a change after a read inside it is never missed.
+
+        `steps`: also of new steps of the execution's runs.
+        """
 
 
 class WaitingRuns(Protocol):

@@ -10,6 +10,7 @@ from services.chassis.mongo import Mongo
 from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.schema import (
     RUN_COUNTS,
+    index_live_steps,
     index_step_cache,
     make_collections,
     make_evidence,
@@ -34,4 +35,5 @@ MIGRATIONS = (
     Migration("0004_records_of_organisation", idempotency.make_quota_index),
     Migration("0005_run_counts", _count_runs),
     Migration("0006_step_cache_of_organisation", index_step_cache),
+    Migration("0007_live_steps", index_live_steps),
 )

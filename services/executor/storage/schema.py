@@ -126,6 +126,12 @@ async def index_step_cache(mongo: Mongo) -> None:
     await mongo.collection(STEP_CACHE).create_indexes([_index("of_organisation", ("org_id", ASCENDING))])
 
 
+async def index_live_steps(mongo: Mongo) -> None:
+    by_write = [("execution_id", ASCENDING), ("updated_at", ASCENDING), ("run_id", ASCENDING)]
+    live = IndexModel(by_write, name="live", partialFilterExpression={"live": True})
+    await mongo.collection(STEPS).create_indexes([live])
+
+
 async def make_evidence(mongo: Mongo) -> None:
     of_organisation = _index(
         EVIDENCE_OF_ORGANISATION,

@@ -45,6 +45,13 @@ class ArtifactDownload:
     chunks: AsyncIterator[bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class NewSteps:
+    """Runs under way whose steps have changed."""
+
+    run_ids: Sequence[str]
+
+
 class ExecutionControl:
     """Existing executions of the caller's organisation."""
 
@@ -152,13 +159,17 @@ class ExecutionControl:
             message = "Artifact not stored yet: it is uploaded when the artifact store is available again"
             raise NotFound(message, reason="ARTIFACT_NOT_STORED") from error
 
-    async def watch(self, execution_id: str, after: int) -> AsyncIterator[Event | Execution | None]:
+    async def watch(
+        self, execution_id: str, after: int, *, steps: bool = False
+    ) -> AsyncIterator[Event | Execution | NewSteps | None]:
         """Every event of the execution with a sequence number above `after`, until the execution ends.
 
-        When the events are no longer stored, yields only the ended execution. None after each look without news.
+        When the events are no longer stored, yields only the ended execution. None after each look without news. With
+        `steps` also new steps.
         """
+        loop = asyncio.get_running_loop()
         await self._executions.get(execution_id)
-        with self._changes.subscribe(execution_id) as subscription:
+        with self._changes.subscribe(execution_id, steps=steps) as subscription:
             while True:
                 execution = await self._executions.get(execution_id)
                 events = await self._executions.log(execution_id, after, LOG_PAGE)
@@ -171,7 +182,9 @@ class ExecutionControl:
                     return
                 if not events:
                     yield None
-                    await subscription.wait(self._look_seconds)
+                    until = loop.time() + self._look_seconds
+                    while run_ids := await subscription.wait(until - loop.time()):
+                        yield NewSteps(run_ids)
 
 
 def _find_artifact(run: Run, name: str) -> tuple[int, Artifact]:

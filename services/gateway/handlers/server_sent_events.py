@@ -1,7 +1,8 @@
 """RPCs that stream messages, as server-sent events.
 
 A message has a `sequence`, which becomes the event's id, and a oneof: its case becomes the event's name and its message
-the event's data. A client that reconnects with Last-Event-ID continues where it was.
+the event's data. A client that reconnects with Last-Event-ID continues where it was. A notice has neither sequence nor
+id.
 """
 
 import asyncio
@@ -158,6 +159,7 @@ def event_encoder(message: Descriptor) -> Callable[[Any], bytes]:
         if case not in encoders:
             return b""
         content = orjson.dumps(encoders[case](getattr(event, case)))
-        return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.sequence, case.encode(), content)
+        id_ = b"id: %d\n" % event.sequence if event.sequence else b""
+        return b"%sevent: %s\ndata: %s\n\n" % (id_, case.encode(), content)
 
     return encode

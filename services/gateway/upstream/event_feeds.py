@@ -42,6 +42,8 @@ class EventFeed:
     def __init__(self, after: int) -> None:
         # Events up to this number are not here: they came before, or are no longer kept.
         self.start = after
+        # The number of the newest event. A notice has the number of the event before it: nobody comes back for it.
+        self.last = after
         self.ended = False
         self.error: Exception | None = None
         self.followers = 0
@@ -90,6 +92,7 @@ class EventFeed:
 
     def add(self, number: int, text: bytes) -> None:
         self._news = (0, b"")
+        self.last = number
         self._kept.append((number, text))
         self._kept_bytes += len(text)
         while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
@@ -136,7 +139,10 @@ class EventFeed:
 
 
 class EventFeeds:
-    """The feeds of one RPC whose request has `after_sequence` and `heartbeats` and whose messages have a `sequence`."""
+    """The feeds of one RPC whose request has `after_sequence` and `heartbeats` and whose messages have a `sequence`.
+
+    A message without a sequence is a heartbeat, of which nothing is encoded, or a notice, which is not repeated.
+    """
 
     def __init__(
         self,
@@ -208,6 +214,8 @@ class EventFeeds:
                     async for event in _until(self._closing, call, self._silence):
                         if event.sequence:
                             feed.add(event.sequence, self._encode(event))
+                        elif notice := self._encode(event):
+                            feed.add(feed.last, notice)
                 finally:
                     call.cancel()
         except Exception as problem:

@@ -3,14 +3,18 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
+
 from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult, StepStatus
 from services.executor.ports.runs import Claim, LiveAttempt
+from services.executor.storage.change_notifier import RUNS_AT_ONCE, ChangeNotifier, ChangeWaiter, StepsNotifier
 from services.executor.storage.live_steps import MongoLiveAttempts
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import claimed, finish, lose, run_of, running
 
+FOREVER = 3600.0
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SCREEN = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 10)
 
@@ -33,6 +37,55 @@ def reached(claim: Claim, *steps: StepResult) -> LiveAttempt:
         steps=steps,
         artifacts=(SCREEN,),
     )
+
+
+class Watched:
+    """A notifier that looks for new steps when a test says so."""
+
+    def __init__(self, world: World) -> None:
+        self.changes = ChangeNotifier(world.mongo)
+        self.steps = StepsNotifier(world.mongo, self.changes)
+
+    async def news(self, waiter: ChangeWaiter) -> list[str]:
+        """The ids of the runs with steps that a look finds; nothing else may wake the waiter."""
+        await self.steps.look()
+        return list(await waiter.wait(0))
+
+
+async def test_watchers_are_notified_of_new_steps_once(world: World) -> None:
+    claim, other, live = await running(world), await running(world), MongoLiveAttempts(world.mongo)
+    watched = Watched(world)
+    with watched.changes.subscribe(claim.execution.id, steps=True) as waiter:
+        assert await watched.news(waiter) == []
+        await live.write([reached(claim, UNDER_WAY), reached(other, UNDER_WAY)])
+        assert await watched.news(waiter) == [claim.run.id]
+        assert await watched.news(waiter) == []
+        await live.write([reached(claim, PASSED, UNDER_WAY)])
+        assert await watched.news(waiter) == [claim.run.id]
+        await finish(world, claim, AttemptResult(steps=(PASSED,)))
+        assert await watched.news(waiter) == []
+
+
+async def test_only_who_wants_steps_is_notified_of_them(world: World) -> None:
+    claim, watched = await running(world), Watched(world)
+    await MongoLiveAttempts(world.mongo).write([reached(claim, UNDER_WAY)])
+    with watched.changes.subscribe(claim.execution.id) as waiter:
+        assert await watched.news(waiter) == []
+        assert watched.changes.executions_with_steps() == []
+
+
+@pytest.mark.parametrize("changes", [False, True])
+async def test_many_runs_are_named_some_at_a_time_and_a_change_is_not_forgotten(world: World, changes: bool) -> None:
+    watched = Watched(world)
+    ids = [f"run-{number}" for number in range(RUNS_AT_ONCE + 1)]
+    with watched.changes.subscribe("an execution", steps=True) as waiter:
+        watched.changes.notify_steps("an execution", ids)
+        watched.changes.notify_steps("an execution", ids[-1:])
+        if changes:
+            waiter.wake()
+        assert [list(await waiter.wait(FOREVER)) for _ in range(2)] == [ids[:-1], ids[-1:]]
+        assert await waiter.wait(FOREVER if changes else 0) == []
+        assert await waiter.wait(0) == []
 
 
 async def attempts_of(world: World, claim: Claim) -> tuple[Attempt, ...]:

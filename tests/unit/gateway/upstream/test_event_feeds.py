@@ -13,6 +13,8 @@ from services.gateway.upstream.event_feeds import DELIVERED_AT_ONCE, KEPT_BYTES,
 
 CALLER = Caller("org")
 Request = executions_pb2.WatchExecutionRequest
+Event = executions_pb2.ExecutionEvent
+NOTICE = Event(steps=executions_pb2.StepsNotice(run_ids=["run"]))
 
 
 class FakeCall:
@@ -20,7 +22,7 @@ class FakeCall:
 
     def __init__(self, request: Any) -> None:
         self.request = request
-        self.events: asyncio.Queue[int | Exception | None] = asyncio.Queue()
+        self.events: asyncio.Queue[int | Event | Exception | None] = asyncio.Queue()
         self.is_cancelled = False
 
     def cancel(self) -> None:
@@ -30,11 +32,11 @@ class FakeCall:
         while (event := await self.events.get()) is not None:
             if isinstance(event, Exception):
                 raise event
-            yield executions_pb2.ExecutionEvent(sequence=event)
+            yield event if isinstance(event, Event) else Event(sequence=event)
 
 
 class World:
-    """Feeds over fake calls; each event is encoded as its number and as many bytes as `size`."""
+    """Feeds over fake calls; an event is encoded as its number and as many bytes as `size`, a heartbeat as nothing."""
 
     def __init__(self, size: int = 0, silence: float = 60) -> None:
         self.calls: list[FakeCall] = []
@@ -48,6 +50,8 @@ class World:
         return self.calls[-1]
 
     def _encode(self, event: Any) -> bytes:
+        if not event.sequence and not event.HasField("steps"):
+            return b""
         self.encoded += 1
         return b"%d;" % event.sequence + b"x" * self._size
 
@@ -68,6 +72,18 @@ async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(5):
         while not condition():  # noqa: ASYNC110 (tasks of this loop)
             await asyncio.sleep(0)
+
+
+async def test_a_notice_is_passed_on_and_nobody_comes_back_for_it() -> None:
+    world = World(size=1)
+    with world.join() as feed:
+        await until(lambda: world.calls)
+        for event in (5, NOTICE, 6):
+            world.calls[0].events.put_nowait(event)
+        await until(lambda: world.encoded == 3)
+        place = feed.place(0, refuse)
+        assert (feed.take(place), place.after) == (b"5;x0;x6;x", 6)
+        assert taken(feed, after=5) == b"6;x"
 
 
 async def test_followers_share_a_call_and_an_event_is_encoded_once() -> None:
