@@ -7,7 +7,7 @@ from typing import Any
 from playwright.async_api import Request, Route, expect
 
 from tests.dashboard.conftest import Visitor
-from tests.dashboard.pages import HOSTILE, defects
+from tests.dashboard.pages import HOSTILE, defects, defects_shown
 from tests.dashboard.proxy import Proxy
 from tests.e2e.client import Api, created
 from tests.e2e.test_human_in_the_loop import ASKING, TWO_BUTTONS
@@ -45,6 +45,25 @@ async def test_a_running_execution_is_followed_without_loading_the_page_again(me
     await link.focus()
     await expect(page.locator("h1 + p").get_by_text("passed")).to_be_visible()
     await expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    await expect(link).to_be_focused()
+    assert await page.evaluate("window.sameDocument") is True
+
+
+async def test_the_steps_of_a_run_appear_while_it_goes_on(member: Visitor, world: World) -> None:
+    execution, test = await on_build(world, paced_app_model(seconds=1.5), "launchApp", *["waitForAnimationToEnd"] * 5)
+    page = member.page
+    await member.open(f"/executions/{execution}")
+    await page.get_by_role("link", name=test["name"]).click()
+    await page.evaluate("window.sameDocument = true")
+    link = page.get_by_role("link", name="the test", exact=True)
+    await link.focus()
+    steps = page.locator("#run[data-live] .steps > li")
+    await expect(page.locator("#run[data-live] .steps > .passed")).not_to_have_count(0)
+    await expect(steps.last).to_have_class(re.compile("running"))
+    await expect(page.locator("#run[data-live]").get_by_text("simulated", exact=True)).to_be_visible()
+    await expect(steps).to_have_count(4)
+    assert await defects_shown(member) == {}
+    await expect(page.locator("#run:not([data-live]) .steps > .passed")).to_have_count(6)
     await expect(link).to_be_focused()
     assert await page.evaluate("window.sameDocument") is True
 

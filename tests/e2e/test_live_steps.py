@@ -3,24 +3,14 @@
 from typing import Any
 
 from tests.e2e.client import Api, created
-from tests.e2e.world import World
+from tests.e2e.world import World, paced_app_model
 from tests.eventually import eventually
-
-SLOW = b"""app_model: 1
-app: {id: com.example.slow}
-pace: {step: 1000 ms}
-start: first
-screens:
-  first:
-    elements:
-      - {type: button, text: Add}
-"""
 
 
 async def started(world: World, steps: int) -> Any:
     """The id of an execution whose only run carries out so many steps, each of which takes a second."""
-    app, made = await world.app(), await world.test(["launchApp", *['I see "Add"'] * (steps - 1)])
-    created(await world.api.upload(app["id"], SLOW, version="1.0.0"))
+    app, made = await world.app(), await world.test(["launchApp", *['I see "Log in"'] * (steps - 1)])
+    created(await world.api.upload(app["id"], paced_app_model(seconds=1.0), version="1.0.0"))
     await world.attach(app, made)
     return (await world.start(await world.workflow(made)))["id"]
 

@@ -134,7 +134,9 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The pictures by name. `first` is of the step that failed, or the last one; `actual` can become a baseline."""
+    """The pictures by name. `first` is the newest screen of an attempt under way, then that of the step that failed, or
+    the last one; `actual` can become a baseline.
+    """
 
     by_name: Mapping[str, Picture]
     first: Picture | None
@@ -146,11 +148,25 @@ def pictures_of(attempt: Mapping[str, Any]) -> Pictures:
     steps = {step["screenshot"]: step for step in attempt["steps"] if step["screenshot"]}
     shown = [each for each in attempt["artifacts"] if each["kind"] == "screenshot" and each["url"]]
     pictures = [_picture(each["name"], each["url"], steps.get(each["name"])) for each in shown]
+    first = next((picture for picture in pictures if picture.failed), pictures[-1] if pictures else None)
     return Pictures(
         by_name={picture.name: picture for picture in pictures},
-        first=next((picture for picture in pictures if picture.failed), pictures[-1] if pictures else None),
+        first=_newest_screen(attempt) or first,
         actual=next((picture for picture in pictures if picture.name.endswith("-actual.png")), None),
     )
+
+
+def _newest_screen(attempt: Mapping[str, Any]) -> Picture | None:
+    """The newest screen of an attempt under way that was kept."""
+    if attempt["status"] != "running":
+        return None
+    kept = (step for step in reversed(attempt["steps"]) if step.get("screen") and step["screen"]["picture_url"])
+    step = next(kept, None)
+    if step is None:
+        return None
+    label, screen = f"Step {step['index'] + 1}", step["screen"]
+    area = (screen.get("element") or {}).get("area")
+    return Picture(screen["picture"], screen["picture_url"], f"{label}: {step['text']}", label, area=area)
 
 
 def _picture(name: str, url: str, step: Mapping[str, Any] | None) -> Picture:

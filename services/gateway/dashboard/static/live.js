@@ -1,7 +1,9 @@
-// Parts of a page that follow an event stream: <div id="execution" data-live="/api/v1/executions/7/events">.
+// Parts of a page that follow an event stream: <div id="execution" data-live="/api/v1/executions/7/events">. With data-run,
+// new steps of this run count too.
 import { morph, showStale } from "./refresh.js";
 
 const PAUSE_MILLISECONDS = 400;
+const STEPS_PAUSE_MILLISECONDS = 50; // they are written at most twice a second
 const RETRY_MILLISECONDS = 5000;
 const LOOK_MILLISECONDS = 30000; // without an event: the stream may never bring the end
 
@@ -15,6 +17,7 @@ class LivePart {
   constructor({ id, dataset }) {
     this.id = id;
     this.url = dataset.live;
+    this.run = dataset.run;
     this.ending = new AbortController();
   }
 
@@ -36,6 +39,9 @@ class LivePart {
     for (const kind of ["run", "execution", "error"]) {
       this.events.addEventListener(kind, () => this.schedule(PAUSE_MILLISECONDS));
     }
+    this.events.addEventListener("steps", ({ data }) => {
+      if (JSON.parse(data).run_ids.includes(this.run)) this.schedule(STEPS_PAUSE_MILLISECONDS);
+    });
   }
 
   stop() {
@@ -50,19 +56,25 @@ class LivePart {
     this.looking = setTimeout(() => this.schedule(0), LOOK_MILLISECONDS);
   }
 
+  /** One update at a time: of what happens during one, the next one shows all. */
   schedule(pause) {
-    this.waiting ??= setTimeout(() => this.update(), pause);
+    if (this.isUpdating) this.isOutdated = true;
+    else this.waiting ??= setTimeout(() => this.update(), pause);
   }
 
   async update() {
     this.waiting = null;
+    this.isUpdating = true;
+    this.isOutdated = false;
     const isCurrent = await morph([this.id]);
+    this.isUpdating = false;
     if (!this.events) return; // the tab is hidden by now
     showStale(!isCurrent);
     if (!isCurrent) return this.schedule(RETRY_MILLISECONDS);
     if (!document.getElementById(this.id)?.dataset.live) return this.end();
     this.look();
     if (this.events.readyState === EventSource.CLOSED) this.connect(); // its last request was refused
+    if (this.isOutdated) this.schedule(PAUSE_MILLISECONDS);
   }
 
   end() {

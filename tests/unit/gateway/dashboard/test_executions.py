@@ -54,6 +54,16 @@ def test_an_attempt_may_have_no_pictures() -> None:
     assert (pictures_of(gone).first, pictures_of(gone).by_name) == (None, {})
 
 
+@pytest.mark.parametrize(("status", "shown"), [("running", "/screens/b"), ("completed", "/home.png")])
+def test_an_attempt_under_way_shows_its_newest_screen(status: str, shown: str) -> None:
+    steps = [step(number, "passed", "home.png" if number == 0 else "") for number in range(4)]
+    for each, hash_ in zip(steps, ("a", "b", ""), strict=False):
+        each["screen"] = {"picture": hash_, "picture_url": hash_ and f"/screens/{hash_}", "element": {"area": AREA}}
+    first = pictures_of(attempt(*steps, pictures=("home.png",), status=status)).first
+    assert first is not None
+    assert first.url == shown
+
+
 @pytest.mark.parametrize(
     ("status", "shown"),
     [("running", "running"), ("warned", "no-verdict"), ("skipped", "skipped"), (None, "queued")],
