@@ -17,7 +17,7 @@ ABSENT_FOR_SECONDS = 0.5
 
 
 class Watcher:
-    """`seen` is the last screen read.
+    """`seen` is the last screen read, or the one that decided.
 
     `in_motion`: something was swiped, and nothing tapped since, so that what is on the screen may still be moving.
     """
@@ -64,17 +64,24 @@ class Watcher:
             outline = await self.look()
 
     async def until_gone(self, present: Callable[[Outline], Element | None], seconds: float) -> Element | None:
-        """None once the element has been absent for ABSENT_FOR_SECONDS; after `seconds`, the element still there."""
+        """None once the element has been absent for ABSENT_FOR_SECONDS; after `seconds`, the element still there.
+
+        Then `seen` is the last screen with it, even if it has just disappeared.
+        """
         last: Element | None = None
+        shown: Outline | None = None
         since: float | None = None
 
         def is_gone(outline: Outline) -> bool | None:
-            nonlocal last, since
+            nonlocal last, shown, since
             element, now = present(outline), self._device.timer.now()
             if element is not None:
-                last, since = element, None
+                last, shown, since = element, outline, None
                 return None
             since = now if since is None else since
             return True if now - since >= ABSENT_FOR_SECONDS else None
 
-        return None if await self.until(is_gone, seconds + ABSENT_FOR_SECONDS) else last
+        if await self.until(is_gone, seconds + ABSENT_FOR_SECONDS):
+            return None
+        self.seen = shown or self.seen
+        return last

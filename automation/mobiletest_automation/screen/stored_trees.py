@@ -80,7 +80,8 @@ def _rows(root: Element) -> Iterator[tuple[int, Element]]:
 
 def _values(depth: int, each: Element) -> list[object]:
     flags = sum(1 << place for place, name in enumerate(_FLAGS) if getattr(each, name))
-    box = [round(float(side), 1) for side in (each.bounds.x, each.bounds.y, each.bounds.width, each.bounds.height)]
+    # Not rounded: what is below something else may be so by a part of a pixel.
+    box = [float(side) for side in (each.bounds.x, each.bounds.y, each.bounds.width, each.bounds.height)]
     texts = (each.text, each.label, each.hint, each.id, each.tag)
     return [depth, each.role.value, flags, _CHECKED[each.checked], box, *texts, dict(each.attributes)]
 
