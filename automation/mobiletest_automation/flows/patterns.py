@@ -90,6 +90,11 @@ class Pattern:
 
     source: str
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has no sign of regular expressions, so that it only matches its own text."""
+        return _SPECIAL.isdisjoint(self.source)
+
     def matches(self, text: str, budget: WorkBudget | None = None) -> bool:
         """Whether the pattern matches the whole text, ignoring case, or is the very text.
 
@@ -111,12 +116,13 @@ def compile_pattern(source: str) -> Pattern:
     Raises:
         PatternError: it is too large or uses something that RE2 does not have.
     """
-    if not _SPECIAL.isdisjoint(source):
+    pattern = Pattern(source)
+    if not pattern.is_plain:
         try:
             _compile_within_budget(source)
         except WorkBudgetExceeded:
             raise PatternError("the regular expressions of this flow are too large together") from None
-    return Pattern(source)
+    return pattern
 
 
 @contextmanager
