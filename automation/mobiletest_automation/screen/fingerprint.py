@@ -100,11 +100,11 @@ def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
     waiting = [(root, _Place())]
     while waiting:
         element, place = waiting.pop()
-        if belongs_to_system(element) or not (element.visible or place.scrolled or _is_scrolled_away(element, root)):
+        if belongs_to_system(element) or not (element.visible or place.scrolled or is_scrolled_away(element, root)):
             continue
         if element.role is Role.CELL:
             place = replace(place, row=True)
-        title = "" if titled or place.row else _title(element)
+        title = "" if titled or place.row else title_words(element)
         titled = titled or bool(title)
         if title:
             yield f"title|{title}", place.scrolled
@@ -114,7 +114,7 @@ def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
         waiting.extend((child, inside) for child in reversed(element.children))
 
 
-def _is_scrolled_away(element: Element, root: Element) -> bool:
+def is_scrolled_away(element: Element, root: Element) -> bool:
     """Whether an invisible element is only scrolled away: beyond the screen's edges, or under its bars."""
     screen, middle = root.bounds, element.bounds.center
     if element.bounds == NOWHERE or not screen.height:
@@ -123,7 +123,7 @@ def _is_scrolled_away(element: Element, root: Element) -> bool:
     return not (_BARS <= y <= 1 - _BARS) or not (screen.x <= middle.x <= screen.right)
 
 
-def _title(element: Element) -> str:
+def title_words(element: Element) -> str:
     """The words of the screen's title, if the element is a heading or the platform's title bar."""
     if element.role is Role.HEADING:
         return normalized_words(element.text or element.label or element.id)
