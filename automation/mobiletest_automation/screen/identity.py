@@ -6,9 +6,10 @@ In this order of weight. Nothing is guessed: two elements are the same only wher
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from mobiletest_automation.flows.nodes import quote
 from mobiletest_automation.flows.texts import cut, cut_beginning
 from mobiletest_automation.model.results import BoundElement, ScreenArea
-from mobiletest_automation.screen.elements import NOWHERE, Bounds, Element, Role
+from mobiletest_automation.screen.elements import ID_SHOWN, NOWHERE, Bounds, Element, Role
 from mobiletest_automation.screen.fingerprint import id_shape, normalized_words, own_id
 from mobiletest_automation.screen.outline import Outline
 
@@ -43,6 +44,12 @@ class ElementIdentity:
         """The words that name it, without digits; empty if nothing does. What a field holds is no name."""
         return _words(self.role, self.label, self.text, self.hint)
 
+    def describe(self) -> str:
+        """Its role, name and id, for messages. The content of a field is not its name."""
+        name = (self.label or self.hint) if self.role is Role.FIELD else (self.text or self.label or self.hint)
+        named = f"{self.role} {quote(name)}" if name else str(self.role)
+        return f"{named} (id {cut(self.id, ID_SHOWN)})" if self.id else named
+
 
 def identity_of(element: Element, outline: Outline, found_by: str = "") -> ElementIdentity:
     """The identity of an element that is in the outline."""
@@ -72,6 +79,20 @@ def as_bound(identity: ElementIdentity, screen: Bounds) -> BoundElement:
         ancestors=identity.ancestors,
         area=area_of(identity.bounds, screen),
         found_by=identity.found_by,
+    )
+
+
+def from_bound(bound: BoundElement) -> ElementIdentity:
+    """The identity of an element that a step has reported, without its place in pixels."""
+    return ElementIdentity(
+        role=next((role for role in Role if role == bound.role), Role.OTHER),
+        id=bound.id,
+        label=bound.label,
+        text=bound.text,
+        hint=bound.hint,
+        path=bound.path,
+        ancestors=tuple(bound.ancestors),
+        found_by=bound.found_by,
     )
 
 

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from mobiletest_automation.screen.elements import Bounds, Element, Role
-from mobiletest_automation.screen.identity import find_same, identity_of, is_same
+from mobiletest_automation.screen.identity import as_bound, find_same, from_bound, identity_of, is_same
 from mobiletest_automation.screen.outline import Outline
 
 
@@ -66,3 +66,15 @@ def test_elements_with_ids_are_the_same_by_them_and_others_by_role_and_words() -
 def test_what_a_password_field_holds_is_not_part_of_its_identity() -> None:
     secret = Element(role=Role.FIELD, label="Password", text="hunter2", secret=True, bounds=Bounds(0, 0, 1, 1))
     assert "hunter2" not in repr(identity_of(secret, outline(secret)))
+
+
+def test_an_identity_is_described_by_role_name_and_id() -> None:
+    field = Element(role=Role.FIELD, label="Name", text="Ada", bounds=Bounds(0, 0, 1, 1))
+    described = [identity_of(each, outline(each)).describe() for each in (PAY, BACK, field, element(Role.OTHER))]
+    assert described == ['button "Pay 12 €" (id pay)', 'button "Back"', 'field "Name"', "other"]
+
+
+def test_an_identity_that_a_step_has_reported_is_the_same() -> None:
+    identity = identity_of(PAY, SHOP, "text")
+    reported = from_bound(as_bound(identity, SHOP.root.bounds))
+    assert replace(reported, bounds=identity.bounds) == identity
