@@ -23,13 +23,13 @@ from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.steps import Flow
 from mobiletest_automation.flows.templates import ExpressionError
 from mobiletest_automation.flows.variables import VariableScope
+from mobiletest_automation.keyboard import Keyboard
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.run_config import CacheRetryMode, RunConfig
 from mobiletest_automation.outcome import StepFailed
 from mobiletest_automation.ports import AcceptedBaselines, FlowFiles, Human, StepCache, StepCacheKey
 from mobiletest_automation.scripting.limits import ScriptError
 from mobiletest_automation.scripting.templates import Templates
-from mobiletest_automation.secret_texts import Keyboard
 from mobiletest_automation.steps.device_actions import DeviceActions
 from mobiletest_automation.steps.goal_runner import GoalRunner
 from mobiletest_automation.steps.human_help import HumanHelp
@@ -124,7 +124,7 @@ class DeviceRun:
         request, secrets, watcher = self.request, self.recorder.secrets, Watcher(device)
         device = self.memory.watch(device, watcher)
         policy = resolution_policy(self.config, ask_model=request.ask_model)
-        keyboard = Keyboard(device, watcher, secrets)
+        keyboard = Keyboard(device, watcher, secrets, self.recorder.remark)
         actions = DeviceActions(device, watcher, keyboard, request.build.app_name)
         screen = ScreenReader(device, watcher, pictures=policy.sees_pictures)
         retry = self.config.cache_retry_mode or CacheRetryMode.STEP

@@ -4,10 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mobiletest_automation.devices.port import Device
-from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.flows.environment import is_secret_name
-from mobiletest_automation.screen.elements import Element, walk
 from mobiletest_automation.secret_spellings import (
     LONGEST_SPELLING,
     MIN_LENGTH,
@@ -210,24 +207,3 @@ def _without_beginnings(text: str, spelling: str, shown: str, ends: re.Pattern[s
             parts += [text[done:begin], shown]
             done = end.start()
     return "".join((*parts, text[done:]))
-
-
-class Keyboard:
-    """Types texts. What is typed into a password field is secret from then on."""
-
-    def __init__(self, device: Device, watcher: Watcher, secrets: SecretTexts) -> None:
-        self._device = device
-        self._watcher = watcher
-        self._secrets = secrets
-
-    async def type(self, text: str, field: Element | None = None) -> None:
-        """Type into the field, or into the one that has the focus."""
-        if field.secret if field is not None else await self._secret_field_has_focus():
-            self._secrets.add_typed(text)
-        await self._device.view.type(text, field)
-
-    async def _secret_field_has_focus(self) -> bool:
-        """Drivers do not always say what has the focus; then any password field on the screen counts."""
-        elements = list(walk((await self._watcher.look()).root))
-        focused = [element for element in elements if element.focused and element.editable]
-        return any(element.secret for element in focused or elements)

@@ -142,6 +142,10 @@ class FakeView(DriverView):
     async def type(self, text: str, target: Element | None = None) -> None:
         await self._driver.send_keys(await self._focused(target), text)
 
+    async def field_text(self, *, focused: bool = False) -> str | None:
+        """The driver replaces the text of a field."""
+        return None
+
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         element_id = await self._focused(target)
         if characters is None:

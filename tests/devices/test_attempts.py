@@ -138,3 +138,24 @@ async def test_a_failure_names_the_exception_of_the_page(browsers: SharedBrowser
     assert failure.reason == (
         "\"Total\" did not appear; TypeError in traps.html: Cannot read properties of null (reading 'total')"
     )
+
+
+async def test_characters_that_a_page_loses_are_typed_again(browsers: SharedBrowser, pages: str) -> None:
+    steps: list[object] = [
+        'Type "hello" into "Hasty"',
+        'I see "hello" in "Hasty"',
+        'Type "hello" into "Short"',
+        'Type "12" into "Code"',
+        {"tapOn": "Deaf"},
+        {"inputText": "hello"},
+    ]
+    result = await run(browsers, f"{pages}/traps.html", steps, FakeEvidence(), seconds=2)
+    failure = failure_of(result)
+    assert (failure.category, failure.step_index) == (Category.ASSERTION_FAILED, 5)
+    assert 'typed "hello" twice, but field "Deaf" (id deaf) holds "ello"' in failure.message
+    assert [step.message for step in result.steps[:4]] == [
+        '(field "Hasty" (id hasty) held "ello" at first, so the text was typed again)',
+        "",
+        '(field "Short" holds "hell": it takes no more of the text)',
+        "",
+    ]

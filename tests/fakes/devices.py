@@ -131,6 +131,9 @@ class FakeDevice:
     async def type(self, text: str, target: Element | None = None) -> None:
         self._note(f"type {text}{' into ' + _named(target) if target else ''}")
 
+    async def field_text(self, *, focused: bool = False) -> str | None:
+        return None
+
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         self._note(f"clear {_named(target) if target else characters}")
 

@@ -18,6 +18,7 @@ from mobiletest_automation.flows.patterns import WorkBudgetExceeded
 from mobiletest_automation.flows.selectors import Selector
 from mobiletest_automation.flows.text_commands import InputRandom
 from mobiletest_automation.flows.variables import BuiltInVariables
+from mobiletest_automation.keyboard import Keyboard
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import Resolution
 from mobiletest_automation.outcome import StepFailed, StepOutcome, not_found_error
@@ -25,7 +26,7 @@ from mobiletest_automation.ports import AcceptedBaselines, FlowFiles
 from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.scripting.fake_values import FakeValues
-from mobiletest_automation.secret_texts import Keyboard, SecretTexts
+from mobiletest_automation.secret_texts import SecretTexts
 from mobiletest_automation.sentences.grounding import Grounding, RefusalReason, ground_first
 
 # Screenshots of an attempt that can be baselines; earlier ones are forgotten.

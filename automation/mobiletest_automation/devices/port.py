@@ -229,6 +229,12 @@ class View(Protocol):
     async def type(self, text: str, target: Element | None = None) -> None:
         """Append to the text of a field."""
 
+    async def field_text(self, *, focused: bool = False) -> str | None:
+        """What the field holds that was typed into last; None if that cannot be read, and for a password.
+
+        With `focused` also None if another element has the focus now, to which some of the text may have gone.
+        """
+
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         """Remove the last `characters` of a field's text, or all of it."""
 

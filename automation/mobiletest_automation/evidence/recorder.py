@@ -177,6 +177,11 @@ class StepRecorder:
             model_tokens=step.model_tokens + cost.model_tokens,
         )
 
+    def remark(self, text: str) -> None:
+        """Add a remark to the step under way."""
+        if self.open:
+            self.add_remark(self.open[-1], text)
+
     async def pass_step(self, index: int, outcome: StepOutcome) -> None:
         await self._end(
             index,

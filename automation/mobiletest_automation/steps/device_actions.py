@@ -4,12 +4,12 @@ from mobiletest_automation.devices.gestures import scroll, scroll_to_end, swipe
 from mobiletest_automation.devices.port import Device, LaunchOptions
 from mobiletest_automation.devices.stability import wait_until_at_rest
 from mobiletest_automation.devices.watcher import Watcher
+from mobiletest_automation.keyboard import Keyboard
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import StepFailed, still_visible_error
 from mobiletest_automation.ports import ChosenAction
 from mobiletest_automation.screen.elements import Element, Point
 from mobiletest_automation.screen.locators import locate, locator_of
-from mobiletest_automation.secret_texts import Keyboard
 from mobiletest_automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, describe_mismatch
 
 LONG_PRESS_SECONDS = 1.0
@@ -75,7 +75,7 @@ class DeviceActions:
             case Action.TYPE, _:
                 if intent.replaces:
                     await device.view.clear(element)
-                await self._keyboard.type(value or "", element)
+                await self._keyboard.type(value or "", element, cleared=intent.replaces)
             case Action.CLEAR, _:
                 await device.view.clear(element)
             case Action.SWIPE, _:

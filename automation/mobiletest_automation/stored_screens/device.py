@@ -146,6 +146,9 @@ class _StoredView(View):
     async def type(self, text: str, target: Element | None = None) -> None:
         raise NotOnScreen(ON_DEVICE)
 
+    async def field_text(self, *, focused: bool = False) -> str | None:
+        return None
+
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         raise NotOnScreen(ON_DEVICE)
 

@@ -22,6 +22,7 @@ from mobiletest_automation.devices.port import DeviceFailure
 from mobiletest_automation.flows.steps import Sentence, Step
 from mobiletest_automation.flows.touch_commands import Swipe
 from mobiletest_automation.flows.variables import BuiltInVariables
+from mobiletest_automation.keyboard import Keyboard
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.run_config import CacheRetryMode
 from mobiletest_automation.outcome import ResolutionCost, StepFailed
@@ -29,7 +30,7 @@ from mobiletest_automation.ports import NoBaselines, NoFlowFiles, NoStepCache, S
 from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.screen.identity import ElementIdentity, identity_of
 from mobiletest_automation.screen.outline import Outline
-from mobiletest_automation.secret_texts import Keyboard, SecretTexts
+from mobiletest_automation.secret_texts import SecretTexts
 from mobiletest_automation.steps.model_access import ModelAccess
 from mobiletest_automation.steps.replay import StepReplay
 from mobiletest_automation.steps.resolution_policy import ResolutionPolicy

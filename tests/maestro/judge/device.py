@@ -143,6 +143,9 @@ class RecordingDevice:
     async def type(self, text: str, target: Element | None = None) -> None:
         self._advance("type", text)
 
+    async def field_text(self, *, focused: bool = False) -> str | None:
+        return None
+
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         self._advance("erase", characters)
 

@@ -123,7 +123,8 @@ EventOutcomes: TypeAlias = tuple[EventOutcome, ...]
 class Widget:
     """An element of a screen. `key` is its path in the model, from which chances are drawn.
 
-    `bind` names the variable that a field or a switch holds. The element appears `after` this many seconds on its
+    `bind` names the variable that a field or a switch holds. A field holds at most `max_length` characters, if that is
+    not 0, and loses each typed one with a probability of `loses`. The element appears `after` this many seconds on its
     screen, with a probability of `chance` that is drawn each time the screen is entered.
     """
 
@@ -135,6 +136,8 @@ class Widget:
     id: str = ""
     bind: str | None = None
     secret: bool = False
+    max_length: int = 0
+    loses: float = 0.0
     enabled: ConditionExpression = ALWAYS
     visible: ConditionExpression = ALWAYS
     selected: ConditionExpression = NEVER

@@ -164,6 +164,7 @@ class SimulatedView:
         self._app = app
         self._platform = platform
         self._timer = timer
+        self._typed_into: tuple[RunningApp, Widget, str] | None = None
 
     async def tree(self, css: frozenset[str] = frozenset()) -> Element:
         app = await self._app.responding()
@@ -195,11 +196,22 @@ class SimulatedView:
             _trigger(*hit, "long_press")
 
     async def type(self, text: str, target: Element | None = None) -> None:
-        app, variable = await self._field(target)
-        app.state[variable] = cut(to_text(app.state[variable]) + text, _FIELD_LIMIT)
+        app, field, variable = await self._field(target)
+        typed = "".join(character for character in text if app.takes_character(field))
+        limit = min(field.max_length or _FIELD_LIMIT, _FIELD_LIMIT)
+        app.state[variable] = cut(to_text(app.state[variable]) + typed, limit)
+        self._typed_into = (app, field, variable)
+
+    async def field_text(self, *, focused: bool = False) -> str | None:
+        if self._typed_into is None:
+            return None
+        app, field, variable = self._typed_into
+        if field.secret or not app.running or app.crash is not None or (focused and app.focus != field.key):
+            return None
+        return to_text(app.state[variable])
 
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
-        app, variable = await self._field(target)
+        app, _, variable = await self._field(target)
         held = to_text(app.state[variable])
         app.state[variable] = held[: max(len(held) - characters, 0)] if characters is not None else ""
 
@@ -257,15 +269,15 @@ class SimulatedView:
         under = widgets_at(app, target if isinstance(target, Point) else target.bounds.center)
         return (app, next(filter(_reacts, under), under[0])) if under else None
 
-    async def _field(self, target: Element | None) -> tuple[RunningApp, str]:
-        """The app, and the variable of the field to type into, which has the focus afterwards."""
+    async def _field(self, target: Element | None) -> tuple[RunningApp, Widget, str]:
+        """The app, the field to type into, and its variable, which has the focus afterwards."""
         if target is not None:
             await self.tap(target)
         app = await self._app.responding()
         if app is not None:
             for widget in present_widgets(app):
                 if widget.key == app.focus and widget.bind is not None:
-                    return app, widget.bind
+                    return app, widget, widget.bind
         raise script_error(NO_FOCUS)
 
 

@@ -54,7 +54,21 @@ EFFECTS = ("go", "back", "set", "add", "crash", "freeze", "nothing")
 
 _CONTAINERS = frozenset({"row", "list", "dialog"})
 _WIDGET_FIELDS = (
-    *("type", "text", "label", "hint", "id", "bind", "enabled", "visible", "selected", "appears", "elements"),
+    *(
+        "type",
+        "text",
+        "label",
+        "hint",
+        "id",
+        "bind",
+        "max_length",
+        "loses",
+        "enabled",
+        "visible",
+        "selected",
+        "appears",
+        "elements",
+    ),
     *EVENTS,
 )
 
@@ -94,6 +108,8 @@ class ElementReader:
             id=read_optional(entries, "id", lambda node: node.string(limit=200)) or "",
             bind=read_optional(entries, "bind", lambda node: self._settable(node.string(), node.error)),
             secret=kind == "password",
+            max_length=int(read_optional(entries, "max_length", lambda node: node.number(1, 20_000)) or 0),
+            loses=read_optional(entries, "loses", lambda node: node.number(0, 1)) or 0.0,
             enabled=read_optional(entries, "enabled", self.condition) or ALWAYS,
             visible=read_optional(entries, "visible", self.condition) or ALWAYS,
             selected=read_optional(entries, "selected", self.condition) or NEVER,

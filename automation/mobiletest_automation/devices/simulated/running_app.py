@@ -76,6 +76,7 @@ class RunningApp:
     visits: int = 0
     launches: int = 0
     triggered: int = 0
+    typed: int = 0
     log: AppLog = field(init=False)
 
     def __post_init__(self) -> None:
@@ -193,6 +194,11 @@ class RunningApp:
         if widget.bind is not None and widget.role in (Role.CHECKBOX, Role.SWITCH, Role.RADIO):
             self.state[widget.bind] = True if widget.role is Role.RADIO else not self.state[widget.bind]
         self.trigger(widget.events, "tap", widget.key)
+
+    def takes_character(self, field: Widget) -> bool:
+        """Whether the next character that is typed arrives; each one is drawn for itself."""
+        self.typed += 1
+        return field.loses <= 0.0 or draw(self.seed, "loses", field.key, self.typed) >= field.loses
 
     def _enter_screen(self) -> None:
         self.visits += 1

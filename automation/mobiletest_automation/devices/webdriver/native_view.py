@@ -61,6 +61,7 @@ class NativeView(DriverView):
         self._patience = patience
         # The bounds of the last tree.
         self._seen = NOWHERE
+        self._typed_into: str | None = None
 
     async def _read_tree(self, css: frozenset[str]) -> Element:
         root = read_tree(await self._driver.source(), self._phone.platform)
@@ -81,7 +82,28 @@ class NativeView(DriverView):
         await self._driver.perform(actions.long_press(self._at(target), seconds), lasting=seconds)
 
     async def type(self, text: str, target: Element | None = None) -> None:
-        await self._driver.send_keys(await self._field(target), text)
+        self._typed_into = await self._field(target)
+        await self._driver.send_keys(self._typed_into, text)
+
+    async def field_text(self, *, focused: bool = False) -> str | None:
+        field = self._typed_into
+        if field is None:
+            return None
+        try:
+            if focused and not await self._has_focus(field):
+                return None
+            return await self._driver.text(field)
+        except DriverError as error:
+            if error.category is Category.SESSION_LOST:
+                raise
+            return None  # the screen with the field is gone
+
+    async def _has_focus(self, field: str) -> bool:
+        """Drivers may know an element by several ids."""
+        active = await self._focused()
+        if active is None or active == field:
+            return active is not None
+        return await self._driver.rect(active) == await self._driver.rect(field)
 
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         field = await self._field(target)

@@ -1,5 +1,5 @@
 // Reads the live page and prepares actions in it. Called with a request {what: "snapshot" | "source" | "aim" | "field" |
-// "blur" | "put", ...}; returns JSON text, for "aim" with `refer` also the node itself.
+// "held" | "blur" | "put", ...}; returns JSON text, for "aim" with `refer` also the node itself.
 //
 // Nodes keep their numbers as long as the document lives; a number of another document, whose token differs, finds nothing.
 const request = arguments[0];
@@ -15,7 +15,7 @@ const page = (window[KEY] ??= {
 const SKIPPED = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "HEAD", "META", "LINK", "TITLE", "BASE"]);
 const PICKED_BY_VALUE = new Set(["date", "time", "datetime-local", "month", "week", "color", "range"]);
 const NOT_TYPED = new Set(["button", "submit", "reset", "checkbox", "radio", "file", "image", "hidden"]);
-const LIMITS = { nodes: 20000, depth: 200, text: 2000, attribute: 300 };
+const LIMITS = { nodes: 20000, depth: 200, text: 2000, attribute: 300, held: 20000 };
 
 const numberOf = (node) => {
   let number = page.numbers.get(node);
@@ -361,12 +361,20 @@ function field() {
     const selection = viewOf(node).getSelection();
     selection.selectAllChildren(node);
     if (!request.all) selection.collapseToEnd();
-    return { ready: true, empty: node.textContent === "" };
+    return { ready: true, empty: node.textContent === "", number: numberOf(node), token: page.token };
   }
   if (request.all) node.select();
   else if (node.selectionStart !== null) node.setSelectionRange(node.value.length, node.value.length);
   const empty = node.value === "" && !node.validity?.badInput; // an invalid number has an empty value, but is in the field
-  return { ready: true, empty, end: node.selectionStart === null };
+  return { ready: true, empty, end: node.selectionStart === null, number: numberOf(node), token: page.token };
+}
+
+// What a field holds, unless it is a password.
+function held() {
+  const node = nodeOf(request.token, request.number);
+  if (!node || node.type === "password") return {};
+  const text = node.isContentEditable ? node.textContent : node.value;
+  return { text: String(text ?? "").slice(0, LIMITS.held), focused: holds(node, deepestFocus()) };
 }
 
 // Sets the value of a field that is picked rather than typed: dates, colours, sliders.
@@ -391,7 +399,7 @@ function blur() {
   return {};
 }
 
-const answers = { snapshot, source, aim, field, put, blur };
+const answers = { snapshot, source, aim, field, held, put, blur };
 const answer = answers[request.what]();
 const node = request.what === "aim" ? nodeOf(request.token, request.number) : null;
 return request.what === "aim" && request.refer && node ? [JSON.stringify(answer), node] : [JSON.stringify(answer)];

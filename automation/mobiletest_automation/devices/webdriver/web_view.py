@@ -45,6 +45,7 @@ class WebView(DriverView):
         self._by_element = by_element
         self._trees: deque[Mapping[Element, PageNode]] = deque(maxlen=SNAPSHOT_LIMIT)
         self._alert: _Alert | None = None
+        self._typed_into: dict[str, Json] | None = None
 
     async def _read_tree(self, css: frozenset[str]) -> Element:
         try:
@@ -90,10 +91,24 @@ class WebView(DriverView):
             await self._driver.post("/alert/text", {"text": text})
             return
         field = await self._field(target, select_all=False)
+        self._typed_into = None
         if "put" in field:
             await self._put(field, text)
         else:
+            self._typed_into = {"token": field.get("token"), "number": field.get("number")}
             await self._write(text, at_end=not field.get("end"))
+
+    async def field_text(self, *, focused: bool = False) -> str | None:
+        if self._typed_into is None or self._alert is not None:
+            return None
+        try:
+            held = await query_page(self._driver, "held", **self._typed_into)
+        except DriverError as error:
+            if error.code != OPEN_ALERT:
+                raise
+            return None
+        text = held.get("text")
+        return text if isinstance(text, str) and (held.get("focused") or not focused) else None
 
     async def _write(self, text: str, *, at_end: bool) -> None:
         """Type key by key; a long text is inserted like a pasted one."""

@@ -8,10 +8,11 @@ from mobiletest_automation.commands.selector_search import find_by_selector
 from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.flows.patterns import Pattern
 from mobiletest_automation.flows.selectors import Selector
+from mobiletest_automation.keyboard import Keyboard
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.ports import ChosenAction
 from mobiletest_automation.screen.elements import Bounds, Element, Point
-from mobiletest_automation.secret_texts import Keyboard, SecretTexts
+from mobiletest_automation.secret_texts import SecretTexts
 from mobiletest_automation.sentences.intents import Action
 from mobiletest_automation.steps.device_actions import DeviceActions
 from tests.fakes.devices import FakeDevice, button, screen

@@ -11,12 +11,12 @@ from mobiletest_automation.devices.port import DeviceFailure
 from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.evidence.recorder import StepRecorder
 from mobiletest_automation.flows.steps import Sentence, Step
+from mobiletest_automation.keyboard import Keyboard
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import AttemptResult, StepStatus
 from mobiletest_automation.outcome import StepFailed, StepOutcome
 from mobiletest_automation.ports import HumanQuestion
 from mobiletest_automation.screen.elements import Element
-from mobiletest_automation.secret_texts import Keyboard
 from mobiletest_automation.steps.device_actions import DeviceActions
 from mobiletest_automation.steps.human_help import HumanHelp
 from mobiletest_automation.steps.interactive_help import InteractiveHelp

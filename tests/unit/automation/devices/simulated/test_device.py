@@ -1,6 +1,7 @@
 """The simulated device carries out its model; random failures are repeatable."""
 
 import io
+from collections import Counter
 
 import pytest
 from PIL import Image
@@ -10,7 +11,7 @@ from mobiletest_automation.devices.simulated.app_model import FILLED_LIMIT
 from mobiletest_automation.devices.simulated.device import SimulatedDevice
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.screen.elements import Point, walk
-from tests.unit.automation.attempts import fails
+from tests.unit.automation.attempts import fails, run
 from tests.unit.automation.devices.simulated.models import HEAD, build, element, shown, started
 
 FORM = (
@@ -247,3 +248,46 @@ async def test_a_device_knows_whether_its_app_is_the_built_in_model() -> None:
     await app_file.app.launch()
     model = await started(f"{HEAD}screens: {{first: {{}}}}")
     assert (app_file.info.built_in_model, model.info.built_in_model) == (True, False)
+
+
+HASTY = (
+    HEAD
+    + """
+state: {name: "", code: "", pin: ""}
+screens:
+  first:
+    elements:
+      - {type: field, id: name, label: Name, bind: name, loses: 0.1}
+      - {type: field, id: code, label: Code, bind: code, max_length: 4}
+      - {type: password, id: pin, label: PIN, bind: pin}
+"""
+)
+
+
+async def test_a_field_loses_characters_repeatably_and_takes_a_limited_number() -> None:
+    held = set()
+    for run_id in "abc" * 2:
+        device = await started(HASTY, run_id=run_id)
+        await device.view.type("abcdefghijklmnopqrst", await element(device, "name"))
+        held.add(await device.view.field_text())
+    assert len(held) == 3
+    assert all(text and 10 < len(text) <= 20 for text in held)
+    await device.view.type("12345", await element(device, "code"))
+    assert await device.view.field_text() == "1234"
+    await device.view.tap(await element(device, "name"))
+    assert (await device.view.field_text(), await device.view.field_text(focused=True)) == ("1234", None)
+    await device.view.type("12345", await element(device, "pin"))
+    assert await device.view.field_text() is None
+
+
+async def test_lost_characters_are_typed_again_or_fail_the_step() -> None:
+    """Of 40 runs, those whose step passes have the whole text, or say that the field takes no more of it."""
+    ends = Counter[str]()
+    steps = ["Launch the app", 'Type "GraceHopper" into "Name"', '"Name" has the value "GraceHopper"']
+    for number in range(40):
+        device = SimulatedDevice(DeviceInfo("sim-1", "android", simulated=True), build(HASTY), Seed(f"run {number}", 1))
+        result = await run(device, *steps, build=build(HASTY))
+        said = result.steps[1].message
+        assert result.failure is None or result.failure.step_index == 1 or "it takes no more of the text" in said
+        ends["failed" if result.failure else "again" if "typed again" in said else "once"] += 1
+    assert set(ends) == {"once", "again", "failed"}

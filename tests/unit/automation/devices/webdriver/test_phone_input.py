@@ -88,6 +88,26 @@ async def test_clearing_removes_the_last_characters_wherever_the_caret_is() -> N
     assert pressed == [123, 67, 67]
 
 
+@BOTH
+async def test_the_field_that_was_typed_into_is_read(platform: str) -> None:
+    hub = FakeHub({"GET /element/active": dict(FIELD), "GET /element/field-1/text": "Ad"})
+    view = phone(platform, hub).view
+    assert await view.field_text() is None
+    await view.type("Ada")
+    assert [await view.field_text(), await view.field_text(focused=True)] == ["Ad", "Ad"]
+
+
+async def test_a_field_is_not_read_once_another_has_the_focus_or_it_is_gone() -> None:
+    """UiAutomator2 may know one field by several ids, which then have one place."""
+    hub = FakeHub({f"GET /element/{name}/rect": _rect(0, y) for name, y in (("field-1", 1), ("same", 1), ("next", 2))})
+    hub.replies |= {"GET /element/active": moving("field-1", "same", "next", None), "GET /element/field-1/text": "1"}
+    view = phone("android", hub).view
+    await view.type("12")
+    assert [await view.field_text(focused=True) for _ in range(3)] == ["1", None, None]
+    hub.replies["GET /element/field-1/text"] = DriverError("stale element reference", "gone")
+    assert await view.field_text() is None
+
+
 def moving(*focused: str | None) -> Callable[[Mapping[str, Any]], Json]:
     """The focus, look by look; the last one stays."""
     left = list(focused)
