@@ -41,6 +41,11 @@ def device(run: Run) -> str:
     return f"{last['device']} (simulated)" if is_simulated(run) else str(last["device"])
 
 
+def attempt_device(attempt: Attempt) -> str:
+    """The device of an attempt; a simulated one says so."""
+    return f"{attempt['device'] or 'no device'}{' (simulated)' if attempt['simulated'] else ''}"
+
+
 def reason(run: Run) -> str:
     """Why a run did not pass, in a line; that a run passed after a failed attempt."""
     if run["success"]:
@@ -268,8 +273,7 @@ def show_steps(output: Output, run: Run) -> None:
     if note := run.get("simulation"):
         output.result(note)
     for attempt in run["attempts"]:
-        where = f"{attempt['device'] or 'no device'}{' (simulated)' if attempt['simulated'] else ''}"
-        output.result(f"attempt {attempt['number']} on {where}, worker {attempt['worker']}")
+        output.result(f"attempt {attempt['number']} on {attempt_device(attempt)}, worker {attempt['worker']}")
         for step in attempt["steps"]:
             message = f": {step['message']}" if step["message"] else ""
             indent = "  " * (step["depth"] + 1)

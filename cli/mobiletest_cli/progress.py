@@ -32,6 +32,8 @@ _COUNTS = {
     "running": "running",
 }
 _POLL_SECONDS = 20
+# Steps are not a change of the execution.
+_STEPS_POLL_SECONDS = 2
 # How long the server may take for an answer when the wait is about to end.
 _ANSWER_SECONDS = 5.0
 _PAUSE_SECONDS = 0.2
@@ -76,7 +78,8 @@ class RunTally:
 class Follower:
     """Follows one execution. `on_runs` is called with runs that may have changed, `on_execution` with the execution.
 
-    `on_silence` is called with the seconds without an answer when the server is away, and with 0 when it answers again.
+    `on_silence` is called with the seconds without an answer when the server is away, and with 0 when it answers again,
+    and `on_steps`, if it is given, with the ids of runs under way that have new steps.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class Follower:
         on_runs: Callable[[Sequence[Run]], None],
         on_execution: Callable[[Execution], None],
         on_silence: Callable[[float], None] = lambda _: None,
+        on_steps: Callable[[Sequence[str]], None] | None = None,
         event_seconds: float = EVENT_SECONDS,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
@@ -95,6 +99,7 @@ class Follower:
         self._on_runs = on_runs
         self._on_execution = on_execution
         self._on_silence = on_silence
+        self._on_steps = on_steps
         self._event_seconds = event_seconds
         self._look_seconds = look_seconds
         self._last_event = ""
@@ -142,6 +147,7 @@ class Follower:
             with self._api.stream(
                 f"executions/{self._id}/events",
                 headers={**headers, "Accept": "text/event-stream"},
+                **({} if self._on_steps is None else {"params": {"steps": "true"}}),
                 timeout=httpx.Timeout(self._event_seconds, connect=10.0),
             ) as response:
                 for kind, sequence, content in read_events(self._until_end(deadline, quiet, response.iter_lines())):
@@ -174,13 +180,19 @@ class Follower:
             self._on_runs([cast("Run", content)])
         elif kind == "execution":
             self._on_execution(cast("Execution", content))
+        elif kind == "steps" and self._on_steps is not None:
+            self._on_steps(content["run_ids"])
 
     def _poll(self, deadline: float | None) -> None:
         """Wait for a change without a stream, and pass on all runs."""
         try:
-            left = min(_POLL_SECONDS, _remaining(deadline))
+            most = _POLL_SECONDS if self._on_steps is None else _STEPS_POLL_SECONDS
+            left = min(most, _remaining(deadline))
             self._api.get(f"executions/{self._id}", seconds=left + _ANSWER_SECONDS, wait=int(left))
-            self._on_runs(list(self._api.pages(f"executions/{self._id}/runs")))
+            runs: list[Run] = list(self._api.pages(f"executions/{self._id}/runs"))
+            self._on_runs(runs)
+            if self._on_steps is not None:
+                self._on_steps([run["id"] for run in runs if run["status"] == "running"])
             self._answered()
         except CliError as error:
             self._tolerate(error)

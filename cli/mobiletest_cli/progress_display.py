@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mobiletest_cli.output import Output, duration
 from mobiletest_cli.presentation import counts_text, device, labels, outcome, reason
 from mobiletest_cli.progress import Follower, RunTally
+from mobiletest_cli.step_lines import StepLines
 
 if TYPE_CHECKING:
     from mobiletest_cli.api import Api
@@ -17,20 +18,25 @@ if TYPE_CHECKING:
 FIRST_SILENCE_SECONDS = 10.0
 
 
-def follow(api: Api, output: Output, execution_id: str, timeout: float | None = None) -> Execution:
-    """The execution after its end.
+def follow(
+    api: Api, output: Output, execution_id: str, timeout: float | None = None, *, steps: bool = False
+) -> Execution:
+    """The execution after its end. With `steps` they are printed as they end.
 
     Raises:
         WaitEnded: after `timeout` seconds.
         CliError: unreachable for too long.
     """
     display = Display(output)
+    if steps and output.shows_progress:
+        display.steps = StepLines(api, output, execution_id, display.label)
     follower = Follower(
         api,
         execution_id,
         on_runs=display.show_runs,
         on_execution=display.tally.add_execution,
         on_silence=display.show_silence,
+        on_steps=None if display.steps is None else display.steps.add,
     )
     if not output.live:
         return follower.wait(timeout)
@@ -43,6 +49,7 @@ class Display:
 
     def __init__(self, output: Output) -> None:
         self.tally = RunTally()
+        self.steps: StepLines | None = None
         self._output = output
         self._shown: dict[str, str] = {}
         self._runs: dict[str, Run] = {}
@@ -56,7 +63,13 @@ class Display:
         changed = [run for run in runs if self._is_news(run)]
         names = labels(self._runs.values()) if changed else {}
         for run in changed:
+            if self.steps is not None and outcome(run) in _FINAL:
+                self.steps.end(run["id"])
             self._show_run(run, names[run["id"]])
+
+    def label(self, run: Run) -> str:
+        """The name of the run's test, as `show_runs` tells it apart."""
+        return labels({**self._runs, run["id"]: run}.values())[run["id"]]
 
     def _is_news(self, run: Run) -> bool:
         """Whether the state of the run is one to show, and has not been asked for before."""

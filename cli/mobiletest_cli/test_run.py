@@ -33,7 +33,10 @@ _CANCELLED_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class WaitOptions:
-    """How to wait, and what decides. `timeout` is in seconds; `usual_base_branch` is for executions that name none."""
+    """How to wait, and what decides. `timeout` is in seconds; `usual_base_branch` is for executions that name none.
+
+    `verbose` prints each step.
+    """
 
     wait: bool = True
     timeout: float | None = None
@@ -43,6 +46,7 @@ class WaitOptions:
     fail_on_timeout: bool = True
     fail_on_cancellation: bool = True
     open_browser: bool = False
+    verbose: bool = False
 
 
 class TestRun:
@@ -141,7 +145,7 @@ class TestRun:
     def _finish(self, execution_id: str, options: WaitOptions, start: Start | None = None) -> int:
         """Wait, report, and return the exit code, also when the wait ends first. CliError: the end cannot be seen."""
         try:
-            execution = follow(self._api, self._output, execution_id, options.timeout)
+            execution = follow(self._api, self._output, execution_id, options.timeout, steps=options.verbose)
         except WaitEnded as ended:
             return self._finish_early(execution_id, ended, start, tolerated=not options.fail_on_timeout)
         gate, problem = self._gate(execution, options)

@@ -101,6 +101,7 @@ def wait(
     base_branch: BaseBranchOption = None,
     junit: JunitOption = None,
     report: ReportOption = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print each step as it ends.")] = False,
 ) -> int:
     """Wait for the end of an execution, and report as `run` does. Ctrl-C ends the wait only, and reports what ended."""
     from mobiletest_cli.ci import Attribution
@@ -110,7 +111,8 @@ def wait(
     run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
     usual = context.base_branch(None)
     return run.finish(
-        execution, WaitOptions(timeout=timeout, gate=gate, base_branch=base_branch, usual_base_branch=usual)
+        execution,
+        WaitOptions(timeout=timeout, gate=gate, base_branch=base_branch, usual_base_branch=usual, verbose=verbose),
     )
 
 

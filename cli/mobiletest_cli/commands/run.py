@@ -86,6 +86,7 @@ class ServerOptions:
     local_server: Annotated[
         bool, typer.Option("--local-server", help="Start a server on this machine for this command only.")
     ] = False
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print each step as it ends.")] = False
     open_: Annotated[bool, typer.Option("--open", help="Open the execution in the browser.")] = False
 
 
@@ -192,6 +193,7 @@ def run(
         fail_on_timeout=limits.fail_on_timeout,
         fail_on_cancellation=server.fail_on_cancellation,
         open_browser=server.open_,
+        verbose=server.verbose,
     )
     destinations = results.destinations
     destinations.check(wait=server.wait)

@@ -43,6 +43,19 @@ async def slow_project(shell: Shell) -> Shell:
     return shell
 
 
+async def test_verbose_prints_the_steps_before_the_result(shell: Shell) -> None:
+    shell.write({".maestro/slow.yaml": SLOW[: SLOW.index("- assert")] + "- assertVisible: Log in\n" * 2})
+    (shell.folder / "app.apk").write_bytes(paced_app_model(seconds=1.0))
+    ended = await shell.ok("run", "--file", "app.apk", "--build", "1.0.0", ".maestro", "--verbose")
+    lines = [line.strip() for line in ended.err.splitlines() if "Slow: " in line]
+    assert [line.partition(" after ")[0] for line in lines] == [
+        "▶ Slow: running",
+        *(f"Slow: step {number} passed" for number in (1, 2, 3)),
+        "✓ Slow: passed",
+    ]
+    assert all("(simulated): " in line for line in lines[1:-1])
+
+
 async def test_a_new_user_gets_a_verdict_with_one_command(project: Shell, api: Api) -> None:
     """The app is registered, the build uploaded, the flow imported, run and reported."""
     ended = await project.run("run", "--file", "app.apk", "--build", "1.0.0", ".maestro")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from mobiletest_cli.output import Output
 from mobiletest_cli.progress import Follower, WaitEnded
 from mobiletest_cli.progress_display import Display
 from mobiletest_cli.results.files import Destinations
+from mobiletest_cli.step_lines import StepLines
 from mobiletest_cli.test_run import TestRun, WaitOptions
 from tests.unit.cli.report_samples import failed, passed
 
@@ -218,6 +220,61 @@ def test_progress_distinguishes_tests_of_the_same_name(capsys: pytest.CaptureFix
     display.show_runs([passed("Other")])
     shown = [line.partition(": ")[0] for line in capsys.readouterr().err.splitlines()]
     assert shown == ["✗ Pay (auth/pay.yaml)", "✗ Pay (shop/pay.yaml)", "✓ Other"]
+
+
+BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def step_of(index: int, status: str, *, end: float, depth: int = 0, text: str = "", round_: int = 0) -> dict[str, Any]:
+    """A step that begins `index` seconds after the others, or later in later rounds."""
+    begun = index + 10 * round_
+    return {
+        "index": index,
+        "status": status,
+        "started_at": (BEGUN + timedelta(seconds=begun)).isoformat().replace("+00:00", "Z"),
+        "duration_seconds": end - begun,
+        "depth": depth,
+        "text": text or f"step {index}",
+    }
+
+
+def lines_of(capsys: pytest.CaptureFixture[str], *answers: list[dict[str, Any]] | None) -> list[str]:
+    """What is printed of a run that has these steps, one answer after the other; None: the server is away."""
+    steps = iter(answers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.url.path == "/api/v1/executions/7/runs/1"
+        if (content := next(steps)) is None:
+            return httpx.Response(503)
+        attempt = {"number": 1, "device": "phone-1", "simulated": True, "steps": content}
+        return httpx.Response(200, json={"id": "1", "test_name": "Pay", "attempts": [attempt]})
+
+    lines = StepLines(api_of(answer), Output(), "7", lambda run: run["test_name"])
+    for _ in answers[:-1]:
+        lines.add(["1"])
+    lines.end("1")
+    return capsys.readouterr().err.splitlines()
+
+
+def test_steps_are_printed_once_and_in_the_order_of_their_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    one, inner = step_of(0, "passed", end=1.0), step_of(2, "failed", end=3.0, depth=1)
+    outer, rest = step_of(1, "failed", end=3.5), step_of(1, "running", end=1.0)
+    assert lines_of(capsys, [one, rest], None, [one, outer, inner], [one, outer, inner]) == [
+        "  Pay: step 1 passed after 1.0 s on phone-1 (simulated): step 0",
+        "  Pay: step 3 failed after 1.0 s on phone-1 (simulated): step 2",
+        "  Pay: step 2 failed after 2.5 s on phone-1 (simulated): step 1",
+    ]
+
+
+def test_a_later_round_in_place_of_an_earlier_one_is_printed_too(capsys: pytest.CaptureFixture[str]) -> None:
+    rounds = [[step_of(0, "passed", end=10.0 * number + 1, round_=number)] for number in range(2)]
+    assert len(lines_of(capsys, *rounds)) == 2
+
+
+def test_the_text_of_a_step_is_one_harmless_line(capsys: pytest.CaptureFixture[str]) -> None:
+    [line] = lines_of(capsys, [step_of(0, "passed", end=1.0, text="Tap \x1b[2J\n✓ Pay: passed " + "W" * 500)])
+    assert "\x1b" not in line
+    assert len(line) < 300
 
 
 def test_places_for_results_are_checked_before_anything_runs(tmp_path: Path) -> None:
