@@ -12,6 +12,7 @@ from mobiletest.executor.v1 import (
     facts_pb2_grpc,
     limits_pb2_grpc,
     queue_pb2_grpc,
+    screens_pb2_grpc,
     steps_pb2_grpc,
 )
 
@@ -25,6 +26,7 @@ from services.executor.maintenance.deleted_tests import DeletedTests
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
 from services.executor.maintenance.retention import Retention, RunRecount
+from services.executor.maintenance.screen_retention import ScreenRetention
 from services.executor.ports.runs import Attempts
 from services.executor.queue_servicer import QueueServicer
 from services.executor.resolver_pool import ResolverPool
@@ -34,6 +36,7 @@ from services.executor.servicer import (
     ExecutionFactsServicer,
     ExecutionsServicer,
     RunLimitsServicer,
+    ScreensServicer,
     StepsServicer,
 )
 from services.executor.settings import Settings
@@ -44,12 +47,15 @@ from services.executor.storage.facts import MongoFacts
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.retained_runs import MongoRetainedRuns
 from services.executor.storage.run_counts import MongoRunCounts
+from services.executor.storage.screens import MongoScreens
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.workers import MongoWorkers
+from services.executor.tree_reader import TreeReader
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.queue import QueueUseCases
+from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
 
 REAPER_LEASE_SECONDS = 3.0
@@ -88,6 +94,10 @@ async def _start_maintenance(shared: Resources) -> None:
     retained = MongoRetainedRuns(shared.transactions)
     retention = Retention(retained, shared.objects, lease, shared.catalog, days=settings.artifact_days)
     await shared.start("retention", retention.run())
+    lease = MongoLease(shared.mongo, "screen_retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
+    kept = MongoScreens(shared.mongo, shared.objects)
+    screens = ScreenRetention(kept, lease, shared.catalog, shared.transactions.now, days=settings.screen_days)
+    await shared.start("screen_retention", screens.run())
     orphans = OrphanSweeper(runs, track_sessions(shared), every=ORPHANS_SECONDS if settings.works else None)
     await shared.start("orphans", orphans.run())
     lease = MongoLease(shared.mongo, "reaper", str(uuid4()), seconds=REAPER_LEASE_SECONDS)
@@ -108,7 +118,9 @@ async def _serve(shared: Resources) -> str:
     await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
     lease = MongoLease(shared.mongo, "run_recount", str(uuid4()), seconds=RUN_RECOUNT_LEASE_SECONDS)
     await shared.start("run_recount", RunRecount(MongoRunCounts(shared.mongo), lease).run())
-    servicers = _servicers(shared, notifier, stored, await _open_resolver(shared))
+    trees = TreeReader()
+    shared.stack.push_async_callback(trees.close)
+    servicers = _servicers(shared, notifier, stored, trees=trees, resolver=await _open_resolver(shared))
     idempotency = Idempotency(shared.mongo)
     server = grpc_server.serve(
         shared.settings,
@@ -124,7 +136,7 @@ async def _serve(shared: Resources) -> str:
 
 
 def _servicers(
-    shared: Resources, notifier: ChangeNotifier, stored: MongoBaselines, resolver: ResolverPool
+    shared: Resources, notifier: ChangeNotifier, stored: MongoBaselines, *, trees: TreeReader, resolver: ResolverPool
 ) -> list[grpc_server.Servicer]:
     """The services of the API."""
     executions = MongoExecutions(shared.transactions, shared.outbox)
@@ -133,8 +145,15 @@ def _servicers(
     baselines = BaselineUseCases(control, stored, shared.catalog.limits, shared.catalog)
     ledger = MongoModelUsage(shared.mongo)
     evidence = MongoRetainedRuns(shared.transactions)
+    screens = MongoScreens(shared.mongo, shared.objects)
     limits = LimitUseCases(
-        executions, stored, shared.catalog.limits, ledger=ledger, evidence=evidence, clock=SystemClock()
+        executions,
+        stored,
+        shared.catalog.limits,
+        ledger=ledger,
+        evidence=evidence,
+        screens=screens,
+        clock=SystemClock(),
     )
     return [
         (
@@ -146,6 +165,11 @@ def _servicers(
             baselines_pb2_grpc.add_BaselinesServicer_to_server,
             BaselinesServicer(baselines),
             "mobiletest.executor.v1.Baselines",
+        ),
+        (
+            screens_pb2_grpc.add_ScreensServicer_to_server,
+            ScreensServicer(ScreenUseCases(screens, trees)),
+            "mobiletest.executor.v1.Screens",
         ),
         (steps_pb2_grpc.add_StepsServicer_to_server, StepsServicer(resolver), "mobiletest.executor.v1.Steps"),
         (

@@ -8,6 +8,7 @@ from dataclasses import replace
 import grpc
 from mobiletest.types.v1 import limits_pb2
 
+from mobiletest_automation.model.run_config import Screens
 from services.chassis import logs
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.context import Caller, bind
@@ -32,6 +33,7 @@ _NUMBERS = (
     "evidence_bytes",
     "runs_per_day",
     "stored_runs",
+    "screen_bytes",
 )
 
 log = logs.get(__name__)
@@ -101,4 +103,5 @@ def _with_overrides(defaults: OrganisationLimits, message: limits_pb2.Organisati
         **given,
         allowed_models=tuple(message.allowed_models),
         script_hosts=tuple(message.script_hosts),
+        screens=next((word for word in Screens if word == message.screens), defaults.screens),
     )

@@ -1,4 +1,4 @@
-"""Inbound gRPC: the services Executions, Baselines, Steps, RunLimits and ExecutionFacts."""
+"""Inbound gRPC: the services Executions, Baselines, Screens, Steps, RunLimits and ExecutionFacts."""
 
 # ruff: noqa: N802 (methods are named as in the protos)
 
@@ -17,6 +17,8 @@ from mobiletest.executor.v1 import (
     limits_pb2,
     limits_pb2_grpc,
     runs_pb2,
+    screens_pb2,
+    screens_pb2_grpc,
     steps_pb2,
     steps_pb2_grpc,
 )
@@ -55,6 +57,7 @@ from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.executions import ExecutionControl, NewSteps
 from services.executor.usecases.organisation_limits import LimitUseCases
+from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 
 
@@ -251,6 +254,24 @@ def _baseline_proto(baseline: Baseline) -> pb.Baseline:
         sha256=baseline.sha256,
         accepted_at=to_timestamp(baseline.accepted_at),
     )
+
+
+# Of a screen: its hash is that of its content.
+_KEPT = ("http-cache-control", "private, max-age=86400, immutable")
+
+
+class ScreensServicer(screens_pb2_grpc.ScreensServicer):
+    """Shows what is kept of screens."""
+
+    def __init__(self, usecases: ScreenUseCases) -> None:
+        self._usecases = usecases
+
+    async def DownloadScreen(self, request: screens_pb2.DownloadScreenRequest, context: Any) -> AsyncIterator[HttpBody]:
+        download = await self._usecases.download(request.hash, read_optional(request, "range"))
+        await context.send_initial_metadata((*download.part.headers(request.hash), _KEPT))
+        key, part = download.object_key, download.part
+        async for body in http_bodies(context, download.content_type, download.chunks, key=key, part=part):
+            yield body
 
 
 class StepsServicer(steps_pb2_grpc.StepsServicer):

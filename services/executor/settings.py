@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from mobiletest_automation.llm.settings import ModelSettings
+from mobiletest_automation.model.run_config import Screens
 from mobiletest_automation.web_addresses import AddressPolicy
 from services.chassis.settings import ProcessSettings
 from services.executor.events import RUN_REQUEST_PARTITIONS
@@ -51,6 +52,8 @@ class Settings(ProcessSettings, ModelSettings):
     """How much memory a worker may use for the builds that it has read last."""
     artifact_days: float = Field(default=30.0, ge=0)
     """How long artifacts are kept after the end of their run; 0: forever."""
+    screen_days: float = Field(default=30.0, ge=0)
+    """How long screens are kept after the last run that refers to them; 0: forever."""
     artifact_spool: str | None = None
     """Where artifacts wait while the object store is unavailable; by default in the folder for temporary files."""
     artifact_spool_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
@@ -102,6 +105,10 @@ class Settings(ProcessSettings, ModelSettings):
     """The maximum number of stored runs of one organisation. They are history and are not deleted."""
     organisation_evidence_bytes: int = Field(default=100 * 1024**3, ge=0)
     """The maximum size of the artifacts of one organisation's runs together; beyond it, the oldest are deleted."""
+    organisation_screen_bytes: int = Field(default=20 * 1024**3, ge=0)
+    """The maximum size of one organisation's kept screens together; beyond it, the least recently used are deleted."""
+    organisation_screens: Screens = Screens.ALL
+    """Of which steps screens are kept where neither workflow nor start say it: all, failed (attempts) or off."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
     """The wait before another attempt after a failure of the infrastructure, except after the loss of a worker."""
 
@@ -143,6 +150,8 @@ class Settings(ProcessSettings, ModelSettings):
             evidence_bytes=self.organisation_evidence_bytes,
             runs_per_day=self.organisation_runs_per_day,
             stored_runs=self.organisation_stored_runs,
+            screen_bytes=self.organisation_screen_bytes,
+            screens=self.organisation_screens,
         )
 
     @property

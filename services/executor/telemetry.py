@@ -26,6 +26,8 @@ questions = metrics.counter("mobiletest_human_questions_total", "Questions to pe
 artifacts_delivered = metrics.counter("mobiletest_artifacts_delivered_total", "Spooled artifacts that were uploaded")
 artifacts_missing = metrics.counter("mobiletest_artifacts_missing_total", "Spooled artifacts dropped at their deadline")
 artifacts_expired = metrics.counter("mobiletest_artifacts_expired_total", "Artifacts deleted by retention")
+screen_failures = metrics.counter("mobiletest_screen_failures_total", "Screens that could not be stored")
+screens_deleted = metrics.counter("mobiletest_screens_deleted_total", "Screens deleted by retention and limits")
 spool_bytes = metrics.gauge("mobiletest_artifact_spool_bytes", "Bytes in the artifact spool")
 oldest_unclaimed = metrics.LeaderGauge(
     "mobiletest_execution_oldest_unclaimed_seconds", "Age of the oldest claimable run"

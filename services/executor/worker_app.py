@@ -25,6 +25,7 @@ from services.executor.storage.change_notifier import MongoReleasedRuns
 from services.executor.storage.live_steps import MongoLiveAttempts
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.retained_runs import MongoRetainedRuns
+from services.executor.storage.screens import MongoScreens
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.storage.workers import MongoSlotLeases, MongoUncleanDevices, MongoWorkers
 from services.executor.worker.artifact_uploader import ArtifactUploader
@@ -39,6 +40,7 @@ from services.executor.worker.live_steps import LiveStepsWriter
 from services.executor.worker.model_quota import DailyModelQuota
 from services.executor.worker.processes.attempt_start import ATTEMPT_PROCESS, AttemptStart, LogFormat
 from services.executor.worker.processes.pool import AttemptProcesses
+from services.executor.worker.screen_store import WorkerScreens
 from services.executor.worker.spool import ArtifactSpool
 from services.executor.worker.variables import VariableReader
 from services.executor.worker.worker import Worker
@@ -165,6 +167,7 @@ async def _automated_attempts(shared: Resources, pools: PooledDevices) -> Automa
         human_for=partial(HumanChannel, shared.runs, seconds=settings.human_timeout_seconds),
         models=await _open_models(shared),
         http_for=_script_http(shared),
+        screens=WorkerScreens(MongoScreens(shared.mongo, shared.objects), shared.catalog.limits),
     )
 
 

@@ -126,7 +126,7 @@ async def _counted(api: Api, name: str, expected: tuple[int, int]) -> None:
 
 async def test_every_limit_is_shown(api: Api) -> None:
     """Of an organisation without limits of its own: those of the deployment."""
-    names = set(types_pb2.OrganisationLimits.DESCRIPTOR.fields_by_name) - {"allowed_models", "script_hosts"}
+    names = set(types_pb2.OrganisationLimits.DESCRIPTOR.fields_by_name) - {"allowed_models", "script_hosts", "screens"}
     shown = await use(api)
     assert shown.keys() == names | {"attached_tests"}
     assert all(limit > 0 for limit, _ in shown.values())

@@ -93,6 +93,8 @@ class Story:
         run = await record("GetRun", execution["id"], failed["id"])
         screen = next(each for each in run["attempts"][0]["artifacts"] if each["kind"] == "screenshot")
         await record("DownloadArtifact", execution["id"], run["id"], screen["name"])
+        screens = [step["screen"] for step in run["attempts"][0]["steps"] if "screen" in step]
+        await record("DownloadScreen", next(screen["picture"] for screen in screens if screen["picture"]))
         return execution
 
     async def _run(self, version: str) -> Any:

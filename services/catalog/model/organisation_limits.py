@@ -34,6 +34,8 @@ class OrganisationLimits:
     evidence_bytes: int | None = None
     runs_per_day: int | None = None
     stored_runs: int | None = None
+    screen_bytes: int | None = None
+    screens: str | None = None
 
     def over(self, defaults: "OrganisationLimits") -> "OrganisationLimits":
         """These limits, and the defaults for those that are not set."""

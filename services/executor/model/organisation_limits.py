@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import date
 
+from mobiletest_automation.model.run_config import Screens
+
 
 @dataclass(frozen=True, slots=True)
 class OrganisationLimits:
@@ -21,6 +23,8 @@ class OrganisationLimits:
     evidence_bytes: int | None = None
     runs_per_day: int | None = None
     stored_runs: int | None = None
+    screen_bytes: int | None = None
+    screens: Screens = Screens.ALL
 
 
 UNLIMITED = OrganisationLimits()

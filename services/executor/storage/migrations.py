@@ -14,6 +14,7 @@ from services.executor.storage.schema import (
     index_step_cache,
     make_collections,
     make_evidence,
+    make_screens,
     make_variants,
 )
 
@@ -36,4 +37,5 @@ MIGRATIONS = (
     Migration("0005_run_counts", _count_runs),
     Migration("0006_step_cache_of_organisation", index_step_cache),
     Migration("0007_live_steps", index_live_steps),
+    Migration("0008_screens", make_screens),
 )

@@ -19,6 +19,9 @@ BASELINES = "baselines"
 VARIANTS = "variants"
 EVIDENCE = "evidence"
 RUN_COUNTS = "run_counts"
+SCREENS = "screens"
+# The index of an organisation's screens, from which their bytes are added up.
+SCREENS_OF_ORGANISATION = "of_organisation"
 # The index of an organisation's runs whose artifacts are kept, by their ends.
 EVIDENCE_OF_ORGANISATION = "evidence_of_organisation"
 WORKERS = "workers"
@@ -142,3 +145,11 @@ async def make_evidence(mongo: Mongo) -> None:
     await mongo.collection(RUNS).create_indexes([of_organisation])
     indexes = [_index("by_day", ("day", ASCENDING)), _index("by_organisation", ("org_id", ASCENDING))]
     await mongo.collection(EVIDENCE).create_indexes(indexes)
+
+
+async def make_screens(mongo: Mongo) -> None:
+    # of those of one day the largest first: the fewest are deleted
+    of_organisation = _index(
+        SCREENS_OF_ORGANISATION, ("org_id", ASCENDING), ("used_on", ASCENDING), ("size_bytes", DESCENDING)
+    )
+    await mongo.collection(SCREENS).create_indexes([of_organisation, _index("unused", ("used_on", ASCENDING))])

@@ -16,6 +16,7 @@ from services.executor.model.runs import PLAN_BYTES
 from services.executor.ports.baselines import Baselines
 from services.executor.ports.executions import Executions
 from services.executor.ports.organisation_limits import EvidenceBytes, ModelUsageLedger, OrganisationLimitsSource
+from services.executor.ports.screens import ScreenBytes
 
 FRESH_SECONDS = 1.0
 RETRY_SECONDS = 30.0
@@ -46,6 +47,7 @@ class LimitUseCases:
         *,
         ledger: ModelUsageLedger,
         evidence: EvidenceBytes,
+        screens: ScreenBytes,
         clock: Clock,
     ) -> None:
         self._executions = executions
@@ -53,17 +55,19 @@ class LimitUseCases:
         self._limits = limits
         self._ledger = ledger
         self._evidence = evidence
+        self._screens = screens
         self._clock = clock
 
     async def in_use(self) -> Sequence[LimitInUse]:
         """The limits with their use, without those that are unlimited."""
         org_id, today = current().org_id, self._clock.now().date()
-        limits, runs, models, pictures, evidence = await asyncio.gather(
+        limits, runs, models, pictures, evidence, screens = await asyncio.gather(
             self._limits.get(org_id),
             self._runs(today),
             self._ledger.used(ModelDay(org_id, today)),
             self._baselines.used_bytes(org_id),
             self._evidence.used_bytes(org_id),
+            self._screens.used_bytes(org_id),
         )
         waiting, running, started = runs
         uses = (
@@ -75,6 +79,7 @@ class LimitUseCases:
             ("model_tokens_per_day", limits.model_tokens_per_day, models.tokens),
             ("baseline_bytes", limits.baseline_bytes, pictures),
             ("evidence_bytes", limits.evidence_bytes, evidence),
+            ("screen_bytes", limits.screen_bytes, screens),
         )
         return [LimitInUse(name, limit, used) for name, limit, used in uses if limit is not None]
 

@@ -151,6 +151,7 @@ class ExecutionStarter:
         self, execution: Execution, plans: Sequence[RunPlan], limits: OrganisationLimits, stages: Sequence[int]
     ) -> Execution:
         """Store a new execution with a run in a stage for each plan, and cancel what it supersedes."""
+        execution = replace(execution, run_config=_with_screens(execution.run_config, limits))
         models = execution.run_config.llm_config
         check_models(limits.allowed_models, (models.primary_model, models.reflection_model, models.planning_model))
         counted = sum(plan.counts_as for plan in plans)
@@ -176,6 +177,11 @@ class ExecutionStarter:
         if len(plans) == 1:
             return [0]
         return claim_orders(await self._executions.expected_seconds([plan.target for plan in plans]))
+
+
+def _with_screens(config: RunConfig, limits: OrganisationLimits) -> RunConfig:
+    """The configuration, with the organisation's setting if it does not say which screens are kept."""
+    return config if config.screens is not None else replace(config, screens=limits.screens)
 
 
 def _with_checked_env(config: RunConfig) -> RunConfig:

@@ -16,7 +16,8 @@ from mobiletest_automation.llm.conversation import MASK, ChatModel
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import NO_PLATFORM, Failure
 from mobiletest_automation.model.results import AttemptResult
-from mobiletest_automation.ports import Human
+from mobiletest_automation.model.run_config import Screens
+from mobiletest_automation.ports import Human, ScreenStore
 from mobiletest_automation.scripting.http import SendHttp
 from mobiletest_automation.step_cache.entries import StepCacheStore
 from services.chassis import logs
@@ -32,6 +33,7 @@ from services.executor.worker.processes.host import AttemptHost, AttemptModels, 
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.processes.process_limits import CpuAllowance
+from services.executor.worker.screen_store import OrganisationScreens, WorkerScreens
 from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.variables import VariableReader
 
@@ -71,6 +73,7 @@ class AutomatedAttempts:
         models: Models | None = None,
         human_for: Callable[[Claim], Human] | None = None,
         http_for: Callable[[str], SendHttp] | None = None,
+        screens: WorkerScreens | None = None,
     ) -> None:
         """`human_for` returns the person who can be asked about a claimed run; None: nobody can be asked.
 
@@ -90,6 +93,7 @@ class AutomatedAttempts:
         self._models = models
         self._human_for = human_for
         self._http_for = http_for
+        self._screens = screens
         self._releasing: set[asyncio.Task[None]] = set()
 
     @property
@@ -158,8 +162,14 @@ class AutomatedAttempts:
             files={file.path: partial(self._builds.read_test_file, claim, file) for file in claim.plan.files},
             baselines=partial(self._baselines.load, TestKey(claim.run.org_id, claim.run.target.test_id)),
             http=self._http_for(claim.run.org_id) if self._http_for is not None else None,
+            screens=self._open_screens(claim),
             on_session=self._sessions.recorder(claim),
         )
+
+    def _open_screens(self, claim: Claim) -> ScreenStore | None:
+        if self._screens is None or claim.execution.run_config.screens is Screens.OFF:
+            return None
+        return OrganisationScreens(self._screens, claim.run.org_id)
 
     def _open_models(self, org_id: str) -> AttemptModels | None:
         if self._models is None:

@@ -8,7 +8,7 @@ from google.protobuf.descriptor import Descriptor, MethodDescriptor, ServiceDesc
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2, builds_pb2, limits_pb2, secrets_pb2, tests_pb2, workflows_pb2
-from mobiletest.executor.v1 import baselines_pb2, executions_pb2, queue_pb2, steps_pb2
+from mobiletest.executor.v1 import baselines_pb2, executions_pb2, queue_pb2, screens_pb2, steps_pb2
 from mobiletest.executor.v1 import limits_pb2 as executor_limits_pb2
 from mobiletest.options.v1 import options_pb2
 from mobiletest.reporting.v1 import reports_pb2
@@ -26,6 +26,7 @@ FILES = (
     limits_pb2,
     executions_pb2,
     baselines_pb2,
+    screens_pb2,
     steps_pb2,
     executor_limits_pb2,
     queue_pb2,

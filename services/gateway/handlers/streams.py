@@ -20,6 +20,7 @@ _HEADERS = {
     "http-content-range": "Content-Range",
     "http-etag": "ETag",
     "http-content-disposition": "Content-Disposition",
+    "http-cache-control": "Cache-Control",
 }
 
 _RANGE = re.compile(r"bytes=(?=.*[0-9])([0-9]{0,30})-([0-9]{0,30})", re.ASCII | re.IGNORECASE)
@@ -101,7 +102,7 @@ def _headers(download: Download) -> dict[str, str]:
     if "Content-Length" in named:
         named["Accept-Ranges"] = "bytes"
     if "ETag" in named:
-        named["Cache-Control"] = REVALIDATE
+        named.setdefault("Cache-Control", REVALIDATE)
     content_type = download.content_type or "application/octet-stream"
     if content_type.partition(";")[0].strip().lower() not in SHOWN:
         named.setdefault("Content-Disposition", "attachment")

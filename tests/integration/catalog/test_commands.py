@@ -98,6 +98,10 @@ async def test_limits_are_set_and_shown(commands: Commands) -> None:
     assert (code, json.loads(out)) == (0, {"streams": 3, "allowed_models": ["a", "b"]}), err
     code, out, err = await commands.run("limits", org_id, "--unset", "streams")
     assert (code, json.loads(out)) == (0, {"allowed_models": ["a", "b"]}), err
+    code, out, err = await commands.run("limits", org_id, "--unset", "allowed_models", "--set", "screens=failed")
+    assert (code, json.loads(out)) == (0, {"screens": "failed"}), err
+    code, _, err = await commands.run("limits", org_id, "--set", "screens=some")
+    assert (code, "screens" in err) == (1, True)
     code, _, err = await commands.run("limits", org_id, "--set", "speed=3")
     assert (code, "unknown limit 'speed'; the limits are requests_per_second" in err) == (1, True)
     code, _, err = await commands.run("limits", "nobody")

@@ -50,6 +50,8 @@ async def test_limits_travel_with_keys_and_plans(service: Service, organisation:
         script_hosts=["api.example.com"],
         baseline_bytes=5,
         evidence_bytes=6,
+        screen_bytes=0,
+        screens="off",
     )
     verified = await service.keys.VerifyApiKey(api_keys_pb2.VerifyApiKeyRequest(key=organisation))
     test = await service.tests.CreateTest(tests_pb2.CreateTestRequest(name="T", steps=[{"string_value": "Tap x"}]))
@@ -58,6 +60,7 @@ async def test_limits_travel_with_keys_and_plans(service: Service, organisation:
     for limits in (verified.limits, resolved.limits, read):
         assert (limits.requests_per_second, limits.queued_runs, limits.allowed_models) == (7, 3, ["small"])
         assert (limits.script_hosts, limits.baseline_bytes, limits.evidence_bytes) == (["api.example.com"], 5, 6)
+        assert (limits.HasField("screen_bytes"), limits.screen_bytes, limits.screens) == (True, 0, "off")
         assert limits.api_keys == service.settings.organisation_api_keys
         assert not limits.HasField("streams")
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from mobiletest.types.v1 import limits_pb2
 
+from mobiletest_automation.model.run_config import Screens
 from services.chassis.context import current
 from services.chassis.errors import Unavailable
 from services.executor.model.organisation_limits import OrganisationLimits
@@ -55,6 +56,12 @@ async def test_limits_are_those_set_over_the_defaults(scene: Scene) -> None:
         script_hosts=("a.b",),
     )
     assert await scene.cache.get("another") == DEFAULTS
+
+
+async def test_a_setting_of_a_newer_catalog_is_the_default(scene: Scene) -> None:
+    for word, screens in (("off", Screens.OFF), ("every second", Screens.ALL)):
+        limits = scene.cache.put("org", limits_pb2.OrganisationLimits(screen_bytes=0, screens=word))
+        assert (limits.screen_bytes, limits.screens) == (0, screens)
 
 
 async def test_concurrent_readers_share_one_load(scene: Scene) -> None:

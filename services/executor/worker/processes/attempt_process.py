@@ -146,6 +146,7 @@ async def _run(order: RunAttempt, link: WorkerLink) -> AttemptResult:
         human=ports.human,
         files=WorkerFiles(ports, order.files),
         baselines=ports.baselines,
+        screens=ports.screens,
     )
 
 

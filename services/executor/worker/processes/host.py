@@ -1,6 +1,7 @@
 """What a worker does for an attempt in another process: devices, storage, models and people."""
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,11 +22,12 @@ from mobiletest_automation.model.devices import DeviceChange
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
 from mobiletest_automation.model_ports import ModelUsage
-from mobiletest_automation.ports import EvidenceStore, Human
+from mobiletest_automation.ports import EvidenceStore, Human, ScreenStore
 from mobiletest_automation.scripting.http import SendHttp
 from mobiletest_automation.step_cache.entries import StepCacheStore
 from services.chassis import metrics
 from services.chassis.errors import Unavailable
+from services.executor.model.screens import CONTENT_TYPES, SCREEN_BYTES
 from services.executor.worker.processes.messages import (
     AttemptPorts,
     FinishAttempt,
@@ -39,6 +41,12 @@ from services.executor.worker.processes.remote_ports import PortServer, function
 REPORTS_LIMIT = 20_000
 # Characters, of which the worker makes a key.
 BASELINE_NAME_LIMIT = 2**20
+# Trees and pictures of screens of one attempt, and their bytes.
+SCREENS_LIMIT, SCREENS_BYTES_LIMIT = 4_500, 64 * 1024 * 1024
+TOO_MANY_SCREENS = f"the attempt has {SCREENS_LIMIT} screens already"
+TOO_MANY_BYTES = f"the screens of the attempt have more than {SCREENS_BYTES_LIMIT // 1024**2} MiB"
+TOO_LARGE = f"it has more than {SCREEN_BYTES // 1024**2} MiB"
+_HASH = re.compile("[0-9a-f]{32}", re.ASCII)
 # Everything that an attempt can call.
 FUNCTIONS: Final = functions_of(AttemptPorts)
 
@@ -79,6 +87,39 @@ class StoredEvidence:
         listed = {**known, **{name: stored for name, stored in self._stored.items() if name not in known}}
         sizes = {name: stored.size_bytes for name, stored in self._stored.items()}
         return tuple(replace(artifact, size_bytes=sizes[name]) for name, artifact in listed.items())
+
+
+class AttemptScreens:
+    """The port `ScreenStore`: counts what the attempt stores, whatever its process says."""
+
+    def __init__(self, store: ScreenStore) -> None:
+        self._store = store
+        self._hashes: set[str] = set()
+        self._bytes = 0
+
+    async def has(self, hash: str) -> bool:
+        return self._counts(hash) and await self._store.has(hash)
+
+    async def keep(self, hash: str, content: bytes, content_type: str) -> str:
+        if content_type not in CONTENT_TYPES:
+            raise UnknownMessage("a screen has no such content type")
+        if not self._counts(hash):
+            return TOO_MANY_SCREENS
+        if len(content) > SCREEN_BYTES:
+            return TOO_LARGE
+        if self._bytes + len(content) > SCREENS_BYTES_LIMIT:
+            return TOO_MANY_BYTES
+        self._bytes += len(content)
+        return await self._store.keep(hash, content, content_type)
+
+    def _counts(self, hash: str) -> bool:
+        """Whether it is one of those that the attempt may have."""
+        if _HASH.fullmatch(hash) is None:
+            raise UnknownMessage("a screen has no such hash")
+        if hash not in self._hashes and len(self._hashes) >= SCREENS_LIMIT:
+            return False
+        self._hashes.add(hash)
+        return True
 
 
 class AttemptModels:
@@ -124,6 +165,7 @@ class Services:
     baselines: LoadsBaseline | None = None
     files: Mapping[str, ReadsFile] = field(default_factory=dict)
     http: SendHttp | None = None
+    screens: ScreenStore | None = None
     on_session: OnSession | None = None
 
 
@@ -154,6 +196,7 @@ class AttemptHost:
             models=services.models,
             human=services.human,
             send_http=services.http,
+            screens=AttemptScreens(services.screens) if services.screens is not None else None,
         )
         self.server = PortServer(FUNCTIONS, ports, {"org_id": org_id})
 

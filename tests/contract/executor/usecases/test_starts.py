@@ -12,7 +12,7 @@ import pytest
 
 from mobiletest_automation.flows.environment import Environment
 from mobiletest_automation.model.failures import NO_PLATFORM, Category, Failure
-from mobiletest_automation.model.run_config import ExecutionMode, LlmConfig, RunConfig
+from mobiletest_automation.model.run_config import ExecutionMode, LlmConfig, RunConfig, Screens
 from mobiletest_automation.model.states import Status
 from mobiletest_automation.model.variants import Variant
 from services.chassis.context import Caller, bind, current
@@ -205,6 +205,23 @@ async def test_a_start_may_name_only_allowed_models(world: World, catalog: FakeC
         await start(world, catalog, workflow_id, config=planned_by("large"))
     for model in ("small", None):
         await start(world, catalog, workflow_id, config=planned_by(model))
+
+
+async def test_the_organisation_says_which_screens_are_kept_where_nobody_else_does(
+    world: World, catalog: FakeCatalog
+) -> None:
+    silent, outspoken = catalog.workflow(plan()), configured(catalog, RunConfig(screens=Screens.ALL))
+    assert (await start(world, catalog, silent)).run_config.screens is Screens.ALL
+    catalog.limits = OrganisationLimits(screens=Screens.FAILED)
+    execution = await start(world, catalog, silent)
+    assert execution.run_config.screens is Screens.FAILED
+    assert (await start(world, catalog, outspoken)).run_config.screens is Screens.ALL
+    off = RunConfig(screens=Screens.OFF)
+    assert (await start(world, catalog, outspoken, config=off)).run_config.screens is Screens.OFF
+    catalog.limits = OrganisationLimits()
+    await world.executions.cancel(execution.id)
+    rerun = await ExecutionStarter(catalog, world.executions).rerun(execution.id, failed_only=False)
+    assert rerun.run_config.screens is Screens.FAILED
 
 
 async def test_a_run_that_has_ended_is_repeated_although_others_have_not(world: World, catalog: FakeCatalog) -> None:
