@@ -12,13 +12,14 @@ from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.selectors import ALWAYS
 from mobiletest_automation.flows.steps import Sentence, Step
 from mobiletest_automation.flows.variables import BuiltInVariables
+from mobiletest_automation.keyboard import Keyboard
 from mobiletest_automation.model.run_config import CacheRetryMode
 from mobiletest_automation.outcome import ResolutionCost, StepFailed
 from mobiletest_automation.ports import NoBaselines, NoFlowFiles, NoStepCache, StepCacheKey
 from mobiletest_automation.screen.elements import Element, walk
 from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.screen.stored_trees import decode_tree, encode_tree, map_tree
-from mobiletest_automation.secret_texts import Keyboard, SecretTexts
+from mobiletest_automation.secret_texts import SecretTexts
 from mobiletest_automation.sentences.grammar import parse_sentence
 from mobiletest_automation.sentences.intents import Intent
 from mobiletest_automation.steps.device_actions import DeviceActions
