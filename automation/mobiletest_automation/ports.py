@@ -160,23 +160,30 @@ class NoEvidenceStore:
 class ScreenStore(Protocol):
     """Where screens go: trees and pictures, each under the hash of its content, in which volatile parts do not count.
 
+    A picture has the `state` of its screen too: what a hash of its elements and the device say.
     May raise: verdicts do not depend on it.
     """
 
-    async def has(self, hash: str) -> bool:
+    async def picture_of(self, state: str) -> str:
+        """The hash of the picture of a screen in this state that a run of the same build has kept; "" if unknown."""
+
+    async def has(self, hash: str, state: str = "") -> bool:
         """Whether it is stored; then it is kept as long as if it were stored now."""
 
-    async def keep(self, hash: str, content: bytes, content_type: str) -> str:
+    async def keep(self, hash: str, content: bytes, content_type: str, state: str = "") -> str:
         """Store it. Returns why it was not stored, such as a quota; "" if it was."""
 
 
 class NoScreenStore:
     """Stores nothing."""
 
-    async def has(self, hash: str) -> bool:
+    async def picture_of(self, state: str) -> str:
+        return ""
+
+    async def has(self, hash: str, state: str = "") -> bool:
         return False
 
-    async def keep(self, hash: str, content: bytes, content_type: str) -> str:
+    async def keep(self, hash: str, content: bytes, content_type: str, state: str = "") -> str:
         return "nothing is stored here"
 
 

@@ -212,6 +212,37 @@ class FakeDevices:
         self.released.append(device)
 
 
+class FakeScreenStore:
+    """The port `ScreenStore` in memory; `refusal` is why it stores nothing."""
+
+    def __init__(self, failure: Exception | None = None, *, refusal: str = "") -> None:
+        self.failure = failure
+        self.refusal = refusal
+        self.kept: dict[str, tuple[bytes, str]] = {}
+        self.states: dict[str, str] = {}
+
+    async def picture_of(self, state: str) -> str:
+        self._fail()
+        return self.states.get(state, "")
+
+    async def has(self, hash: str, state: str = "") -> bool:
+        self._fail()
+        if hash in self.kept and state:
+            self.states[state] = hash
+        return hash in self.kept
+
+    async def keep(self, hash: str, content: bytes, content_type: str, state: str = "") -> str:
+        self._fail()
+        if not self.refusal:
+            self.kept[hash] = content, content_type
+            await self.has(hash, state)
+        return self.refusal
+
+    def _fail(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
 class FakeEvidence:
     """Stores in memory without `secret`, or raises `failure`."""
 

@@ -21,7 +21,7 @@ METHOD = 1
 STATUS_BAR_SHARE = 0.04
 _PAINT = (96, 96, 96)
 _STATUS_BAR = re.compile(r"XCUIElementTypeStatusBar|statusBarBackground")
-_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*[AaPp]\.?[Mm]\b\.?)?")
+_TIME = re.compile(r"(?:\d{4}-\d{2}-\d{2}T?)?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z\b|\s?[AaPp]\.?[Mm]\b\.?)?")
 
 
 def without_times(text: str) -> str:

@@ -1,7 +1,8 @@
 """Keeps the screen that each step found: its elements and its picture before the action, and the element it chose.
 
-What fails here is noted in the step and ignored: it changes no verdict. The device is asked for one picture of a screen
-that stays the same; everything else happens beside the steps that follow.
+What fails here is noted in the step and ignored: it changes no verdict. A picture takes longer than most else that a
+step does, so the device is asked for one only if there is none of this build on this device with these elements; of a
+step that fails there always is its own. Everything else happens beside the steps that follow.
 """
 
 import asyncio
@@ -44,9 +45,13 @@ log = logs.get(__name__)
 
 
 @dataclass(slots=True)
-class _Picture:
-    """A picture and, once it is kept, its hash; `lost` says why it is not. Several steps may have the same."""
+class _ScreenPicture:
+    """A picture of a screen in a `state` and, once it is kept, its hash; `lost` says why it is not.
 
+    Several steps may have the same.
+    """
+
+    state: str
     screenshot: bytes = b""
     hash: str = ""
     lost: str = ""
@@ -59,19 +64,21 @@ class _Step:
     index: int
     read_before: Outline | None
     outline: Outline | None = None
-    picture: _Picture = field(default_factory=_Picture)
+    picture: _ScreenPicture = field(default_factory=lambda: _ScreenPicture(""))
+    # Whether the picture was taken for another step.
+    reused: bool = False
     # An action, or a step inside it, has taken what there is to take.
     done: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What is stored once the verdict is known."""
+    """What is stored, at once or when the verdict is known; `state` is that of the screen of a picture."""
 
-    index: int
     hash: str
     content: bytes
     content_type: str
+    state: str = ""
 
 
 class ScreenMemory:
@@ -85,8 +92,7 @@ class ScreenMemory:
         self._device: Device | None = None
         self._watcher: Watcher | None = None
         self._steps: list[_Step] = []
-        self._state: object = None
-        self._picture = _Picture()
+        self._pictures: dict[str, _ScreenPicture] = {}
         self._no_pictures = ""
         self._known: set[str] = set()
         self._jobs: set[asyncio.Task[None]] = set()
@@ -136,11 +142,29 @@ class ScreenMemory:
 
     async def _take(self, step: _Step, outline: Outline, screenshot: bytes | None = None) -> None:
         step.done, step.outline = True, outline
-        state = stable_state(outline.root)
-        if state != self._state or self._picture.lost:
-            self._state = state
-            self._picture = _Picture(screenshot or await self._take_picture(), lost=self._no_pictures)
-        step.picture = self._picture
+        state = self._state_of(outline)
+        known = None if screenshot else await self._known_picture(state)
+        step.reused = known is not None
+        step.picture = known or _ScreenPicture(state, screenshot or await self._take_picture(), lost=self._no_pictures)
+        self._pictures[state] = step.picture
+
+    def _state_of(self, outline: Outline) -> str:
+        name = self._device.info.name if self._device is not None else ""
+        return hash_text(repr((name, stable_state(outline.root))), HASH_BYTES)
+
+    async def _known_picture(self, state: str) -> _ScreenPicture | None:
+        """The picture of a screen in this state, of this attempt or of an earlier run of the build."""
+        picture = self._pictures.get(state)
+        if picture is not None and not picture.lost:
+            return picture
+        if self._screens is Screens.FAILED:
+            return None
+        try:
+            hash_ = await self._store.picture_of(state)
+        except Exception as error:
+            log.warning("screens_not_asked", error=repr(error))
+            return None
+        return _ScreenPicture(state, hash=hash_) if hash_ else None
 
     async def _take_picture(self) -> bytes:
         if self._device is None or self._no_pictures:
@@ -159,6 +183,7 @@ class ScreenMemory:
         screen = StepScreen(
             fingerprint=hash_text("\n".join((fingerprint.fixed, *fingerprint.flowing)), HASH_BYTES),
             element=as_bound(identity_of(element, outline, found_by), outline.root.bounds) if element else None,
+            picture_reused=step.reused,
         )
         while len(self._jobs) >= WAITING_LIMIT:
             await asyncio.wait(self._jobs, return_when=asyncio.FIRST_COMPLETED)
@@ -166,52 +191,42 @@ class ScreenMemory:
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
 
-    async def _store_screen(self, index: int, screen: StepScreen, root: Element, picture: _Picture) -> None:
+    async def _store_screen(self, index: int, screen: StepScreen, root: Element, picture: _ScreenPicture) -> None:
         async with self._turn:
+            screenshot, picture.screenshot = picture.screenshot, b""
             lost: list[str] = []
             tree = ""
             try:
-                tree = await self._store_tree(index, root, lost)
-                if picture.screenshot:
-                    await self._store_picture(index, root, picture)
+                form = await asyncio.to_thread(_stored_form, root, screenshot, self._recorder.secrets, self._is_phone)
+                lost += form.lost
+                if form.tree_hash:
+                    tree = await self._put(_Stored(form.tree_hash, form.tree, TREE), lost)
+                if form.picture is not None:
+                    await self._store_picture(picture, form.picture, form.picture_hash)
+                picture.lost = picture.lost or form.no_picture
             except Exception as error:
                 log.warning("screen_not_kept", exc_info=error)
                 lost.append(type(error).__name__)
-            if picture.lost:
-                lost.append(picture.lost)
+            lost += filter(None, [picture.lost])
             screen = replace(screen, tree=tree, picture=picture.hash, lost="; ".join(dict.fromkeys(lost)))
             await self._recorder.set_screen(index, screen)
 
-    async def _store_tree(self, index: int, root: Element, lost: list[str]) -> str:
-        try:
-            content, hash_ = await asyncio.to_thread(_encode, root, self._recorder.secrets)
-        except UnreadableTree as error:
-            lost.append(str(error))
-            return ""
-        return await self._put(_Stored(index, hash_, content, TREE), lost)
-
-    async def _store_picture(self, index: int, root: Element, picture: _Picture) -> None:
-        screenshot, picture.screenshot = picture.screenshot, b""
-        secrets = self._recorder.secrets
+    async def _store_picture(self, picture: _ScreenPicture, kept: KeptPicture, hash_: str) -> None:
         lost: list[str] = []
-        try:
-            kept, hash_ = await asyncio.to_thread(_make_smaller, screenshot, root, secrets, phone=self._is_phone)
-        except UnreadablePicture as error:
-            picture.lost = str(error)
-            return
-        if not await self._has(hash_):
-            hash_ = await self._put(_Stored(index, hash_, await asyncio.to_thread(kept.as_webp), WEBP), lost)
+        if not await self._has(hash_, picture.state):
+            content = await asyncio.to_thread(kept.as_webp)
+            hash_ = await self._put(_Stored(hash_, content, WEBP, picture.state), lost)
         picture.hash, picture.lost = hash_, "; ".join(lost)
 
     @property
     def _is_phone(self) -> bool:
         return self._device is not None and self._device.info.keeps_apps
 
-    async def _has(self, hash_: str) -> bool:
+    async def _has(self, hash_: str, state: str = "") -> bool:
         """Whether it need not be sent; where the verdict decides what is stored, only whether it is held."""
         if hash_ not in self._known and self._screens is Screens.ALL:
             try:
-                if await self._store.has(hash_):
+                if await self._store.has(hash_, state):
                     self._known.add(hash_)
             except Exception as error:
                 log.warning("screens_not_asked", error=repr(error))
@@ -219,7 +234,7 @@ class ScreenMemory:
 
     async def _put(self, stored: _Stored, lost: list[str]) -> str:
         """The hash, once it is stored or waits for the verdict; else "", and then `lost` says why."""
-        if await self._has(stored.hash):
+        if not stored.state and await self._has(stored.hash):
             return stored.hash
         if self._screens is Screens.FAILED:
             self._hold(stored)
@@ -231,7 +246,7 @@ class ScreenMemory:
 
     async def _send(self, stored: _Stored) -> str:
         try:
-            return await self._store.keep(stored.hash, stored.content, stored.content_type)
+            return await self._store.keep(stored.hash, stored.content, stored.content_type, stored.state)
         except Exception as error:
             log.warning("screen_not_stored", error=repr(error))
             return "it could not be stored"
@@ -270,10 +285,33 @@ class ScreenMemory:
             job.cancel()
 
 
-def _make_smaller(screenshot: bytes, root: Element, secrets: SecretTexts, *, phone: bool) -> tuple[KeptPicture, str]:
-    """The picture without secrets, and its hash."""
-    kept = KeptPicture(screenshot, root.bounds, _secret_areas(root, secrets))
-    return kept, kept.hash(root, phone=phone)
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What is to be stored of a screen; `lost` and `no_picture` say why a part of it is not."""
+
+    tree: bytes = b""
+    tree_hash: str = ""
+    picture: KeptPicture | None = None
+    picture_hash: str = ""
+    lost: tuple[str, ...] = ()
+    no_picture: str = ""
+
+
+def _stored_form(root: Element, screenshot: bytes, secrets: SecretTexts, phone: bool) -> _Form:
+    """Takes up to a second for large screens: call it in a thread."""
+    form = _Form()
+    try:
+        tree, tree_hash = _encode(root, secrets)
+        form = replace(form, tree=tree, tree_hash=tree_hash)
+    except UnreadableTree as error:
+        form = replace(form, lost=(str(error),))
+    if not screenshot:
+        return form
+    try:
+        picture = KeptPicture(screenshot, root.bounds, _secret_areas(root, secrets))
+    except UnreadablePicture as error:
+        return replace(form, no_picture=str(error))
+    return replace(form, picture=picture, picture_hash=picture.hash(root, phone=phone))
 
 
 def _encode(root: Element, secrets: SecretTexts) -> tuple[bytes, str]:

@@ -93,7 +93,8 @@ class BoundElement:
 class StepScreen:
     """The screen before an action, or that on which a check was decided.
 
-    `tree` and `picture` are hashes, empty for what was not kept, and `lost` says why.
+    `tree` and `picture` are hashes, empty for what was not kept, and `lost` says why. `picture_reused`: the picture is
+    of another step or run of the build, at which the same device showed the same elements.
     """
 
     fingerprint: str = ""
@@ -101,6 +102,7 @@ class StepScreen:
     picture: str = ""
     element: BoundElement | None = None
     lost: str = ""
+    picture_reused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

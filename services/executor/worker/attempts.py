@@ -33,7 +33,7 @@ from services.executor.worker.processes.host import AttemptHost, AttemptModels, 
 from services.executor.worker.processes.messages import ModelOffer, RunAttempt
 from services.executor.worker.processes.pool import AttemptProcesses
 from services.executor.worker.processes.process_limits import CpuAllowance
-from services.executor.worker.screen_store import OrganisationScreens, WorkerScreens
+from services.executor.worker.screen_store import BuildScreens, WorkerScreens
 from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.variables import VariableReader
 
@@ -169,7 +169,7 @@ class AutomatedAttempts:
     def _open_screens(self, claim: Claim) -> ScreenStore | None:
         if self._screens is None or claim.execution.run_config.screens is Screens.OFF:
             return None
-        return OrganisationScreens(self._screens, claim.run.org_id)
+        return BuildScreens(self._screens, claim.run.org_id, claim.run.target.build_id)
 
     def _open_models(self, org_id: str) -> AttemptModels | None:
         if self._models is None:

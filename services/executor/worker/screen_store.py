@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from datetime import date
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from services.chassis import logs
 from services.chassis.clock import Clock, SystemClock
@@ -28,6 +28,9 @@ REFUSED_FROM = 1.1
 AWAY = "the store of screens is not available"
 FULL = "the organisation's screens take as many bytes as they may (screen_bytes)"
 
+# The organisation, the build and the state of a screen.
+PictureKey: TypeAlias = tuple[str, str | None, str]
+
 T = TypeVar("T")
 log = logs.get(__name__)
 
@@ -50,6 +53,17 @@ class WorkerScreens:
         self._counts = OrgCounts(self._count, COUNTED_SECONDS, self._clock)
         self._referred: OrderedDict[ScreenKey, date] = OrderedDict()
         self._away_until: dict[str, float] = {}
+        self._pictures: OrderedDict[PictureKey, ScreenKey] = OrderedDict()
+
+    def picture_of(self, key: PictureKey) -> ScreenKey | None:
+        """The picture of a screen in a state that a run of the build has had on this worker; None if none is known."""
+        return self._pictures.get(key)
+
+    def note_picture(self, key: PictureKey, picture: ScreenKey) -> None:
+        self._pictures[key] = picture
+        self._pictures.move_to_end(key)
+        if len(self._pictures) > MOST_REMEMBERED:
+            self._pictures.popitem(last=False)
 
     async def has(self, key: ScreenKey) -> bool:
         """Whether it is stored; then it is kept as long as if it were stored now. False if that cannot be found out."""
@@ -118,15 +132,30 @@ class WorkerScreens:
             self._referred.popitem(last=False)
 
 
-class OrganisationScreens:
-    """The port `ScreenStore`, of one organisation."""
+class BuildScreens:
+    """The port `ScreenStore`, of the runs of one build; of an unknown one no pictures are shared."""
 
-    def __init__(self, screens: WorkerScreens, org_id: str) -> None:
+    def __init__(self, screens: WorkerScreens, org_id: str, build_id: str | None) -> None:
         self._screens = screens
         self._org_id = org_id
+        self._build_id = build_id
 
-    async def has(self, hash: str) -> bool:
-        return await self._screens.has(ScreenKey(self._org_id, hash))
+    async def picture_of(self, state: str) -> str:
+        key = self._screens.picture_of((self._org_id, self._build_id, state)) if self._build_id and state else None
+        return key.hash if key is not None and await self._screens.has(key) else ""
 
-    async def keep(self, hash: str, content: bytes, content_type: str) -> str:
-        return await self._screens.keep(ScreenKey(self._org_id, hash), content, content_type)
+    async def has(self, hash: str, state: str = "") -> bool:
+        key = ScreenKey(self._org_id, hash)
+        stored = await self._screens.has(key)
+        self._note(state, key, stored=stored)
+        return stored
+
+    async def keep(self, hash: str, content: bytes, content_type: str, state: str = "") -> str:
+        key = ScreenKey(self._org_id, hash)
+        reason = await self._screens.keep(key, content, content_type)
+        self._note(state, key, stored=not reason)
+        return reason
+
+    def _note(self, state: str, key: ScreenKey, *, stored: bool) -> None:
+        if stored and state and self._build_id:
+            self._screens.note_picture((self._org_id, self._build_id, state), key)

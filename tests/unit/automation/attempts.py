@@ -14,7 +14,7 @@ from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.model.run_config import ExecutionMode, FallbackTrigger, RunConfig
 from mobiletest_automation.model_ports import Judgement, ModelProvider, ScreenView
-from mobiletest_automation.ports import AcceptedBaselines, EvidenceStore, FlowFiles, Human, StepCache
+from mobiletest_automation.ports import AcceptedBaselines, EvidenceStore, FlowFiles, Human, ScreenStore, StepCache
 from mobiletest_automation.screen.elements import Bounds, Element
 from tests.fakes.devices import FakeDevices, button
 from tests.fakes.models import FakeModel
@@ -44,11 +44,12 @@ async def run(
     human: Human | None = None,
     files: FlowFiles | None = None,
     baselines: AcceptedBaselines | None = None,
+    screens: ScreenStore | None = None,
     **fields: Any,
 ) -> AttemptResult:
     runner = AttemptRunner(FakeDevices(device), model=model, cache=cache)
     request = plan(*steps, **fields)
-    return await runner.run(request, evidence=evidence, human=human, files=files, baselines=baselines)
+    return await runner.run(request, evidence=evidence, human=human, files=files, baselines=baselines, screens=screens)
 
 
 async def run_with_model(device: Device, *steps: object, **fields: Any) -> AttemptResult:

@@ -97,10 +97,16 @@ class AttemptScreens:
         self._hashes: set[str] = set()
         self._bytes = 0
 
-    async def has(self, hash: str) -> bool:
-        return self._counts(hash) and await self._store.has(hash)
+    async def picture_of(self, state: str) -> str:
+        self._check_state(state)
+        return await self._store.picture_of(state)
 
-    async def keep(self, hash: str, content: bytes, content_type: str) -> str:
+    async def has(self, hash: str, state: str = "") -> bool:
+        self._check_state(state)
+        return self._counts(hash) and await self._store.has(hash, state)
+
+    async def keep(self, hash: str, content: bytes, content_type: str, state: str = "") -> str:
+        self._check_state(state)
         if content_type not in CONTENT_TYPES:
             raise UnknownMessage("a screen has no such content type")
         if not self._counts(hash):
@@ -110,7 +116,11 @@ class AttemptScreens:
         if self._bytes + len(content) > SCREENS_BYTES_LIMIT:
             return TOO_MANY_BYTES
         self._bytes += len(content)
-        return await self._store.keep(hash, content, content_type)
+        return await self._store.keep(hash, content, content_type, state)
+
+    def _check_state(self, state: str) -> None:
+        if state and _HASH.fullmatch(state) is None:
+            raise UnknownMessage("a screen has no such state")
 
     def _counts(self, hash: str) -> bool:
         """Whether it is one of those that the attempt may have."""

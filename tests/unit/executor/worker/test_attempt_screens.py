@@ -6,7 +6,7 @@ from mobiletest_automation.model.results import TREE, WEBP
 from services.executor.worker.processes import host as hosts
 from services.executor.worker.processes.host import TOO_LARGE, TOO_MANY_BYTES, TOO_MANY_SCREENS, AttemptScreens
 from services.executor.worker.processes.messages import UnknownMessage
-from services.executor.worker.screen_store import OrganisationScreens, WorkerScreens
+from services.executor.worker.screen_store import BuildScreens, WorkerScreens
 from tests.fakes.chassis import FakeClock
 from tests.fakes.executor import FakeLimitsSource
 from tests.fakes.screens import FakeScreens
@@ -16,7 +16,7 @@ class Scene:
     def __init__(self) -> None:
         self.stored = FakeScreens()
         worker = WorkerScreens(self.stored, FakeLimitsSource(), FakeClock())
-        self.attempt = AttemptScreens(OrganisationScreens(worker, "org"))
+        self.attempt = AttemptScreens(BuildScreens(worker, "org", "build"))
 
     async def keep(self, number: int, size: int) -> str:
         return await self.attempt.keep(f"{number:032x}", b"x" * size, WEBP)
@@ -61,3 +61,22 @@ async def test_a_screen_is_a_tree_or_a_picture(scene: Scene) -> None:
     with pytest.raises(UnknownMessage, match="content type"):
         await scene.attempt.keep("a" * 32, b"<script>", "text/html")
     assert not scene.stored.kept
+
+
+async def test_runs_of_one_build_share_pictures_by_the_state_of_the_screen(scene: Scene) -> None:
+    hash_, state = "a" * 32, "b" * 32
+    worker = WorkerScreens(scene.stored, FakeLimitsSource(), FakeClock())
+    one, same = (AttemptScreens(BuildScreens(worker, "org", "build")) for _ in range(2))
+    others = [
+        BuildScreens(worker, "org", "other"),
+        BuildScreens(worker, "org", None),
+        BuildScreens(worker, "b", "build"),
+    ]
+    assert await one.picture_of(state) == ""
+    assert await one.keep(hash_, b"picture", WEBP, state) == ""
+    assert await same.picture_of(state) == hash_
+    assert [await other.picture_of(state) for other in others] == [""] * 3
+    assert await others[0].has(hash_, state)
+    assert await others[0].picture_of(state) == hash_
+    with pytest.raises(UnknownMessage, match="state"):
+        await same.picture_of("../" + "b" * 29)

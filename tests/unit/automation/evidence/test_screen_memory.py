@@ -1,0 +1,235 @@
+"""Steps leave their screens, and what happens while they are kept changes no verdict."""
+
+import asyncio
+import struct
+import zlib
+from io import BytesIO
+
+import pytest
+from PIL import Image
+
+from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.evidence.kept_pictures import KeptPicture, stable_state
+from mobiletest_automation.model.failures import Category
+from mobiletest_automation.model.results import TREE, WEBP, AttemptResult, ScreenArea, StepScreen
+from mobiletest_automation.model.run_config import FallbackTrigger, RunConfig, Screens
+from mobiletest_automation.screen.elements import Bounds, Element, Role, walk
+from mobiletest_automation.screen.pictures import UnreadablePicture
+from mobiletest_automation.screen.stored_trees import decode_tree
+from tests.fakes.devices import FakeDevice, FakeEvidence, FakeScreenStore, screen
+from tests.unit.automation.attempts import StoppedClock, category, run
+from tests.unit.automation.pictures import png
+
+NOT_SHOWN = {"assertVisible": {"text": "Thanks", "optional": True}}
+
+
+def placed(role: Role, text: str, y: float, **fields: object) -> Element:
+    return Element(role=role, text=text, bounds=Bounds(20, y, 100, 40), **fields)  # type: ignore[arg-type]
+
+
+PAY = placed(Role.BUTTON, "Pay", 100, id="shop:id/pay")
+NEXT = placed(Role.BUTTON, "Next", 200)
+
+
+def huge_png() -> bytes:
+    """A picture whose header says that it has 72 megapixels."""
+    header = b"IHDR" + struct.pack(">II", 9_000, 8_000) + png()[24:29]
+    return png()[:12] + header + struct.pack(">I", zlib.crc32(header)) + png()[33:]
+
+
+class Shop(FakeDevice):
+    """Shows a cart, after a tap what is next, and counts its pictures, which differ by screen."""
+
+    def __init__(self, *more: Element) -> None:
+        super().__init__()
+        self.more = more
+        self.pictures = 0
+        self.picture = b""
+
+    @property
+    def paid(self) -> bool:
+        return "tap Pay" in self.done
+
+    async def tree(self, css: frozenset[str] = frozenset()) -> Element:
+        return screen(NEXT if self.paid else PAY, *self.more)
+
+    async def screenshot(self) -> bytes:
+        await super().screenshot()
+        self.pictures += 1
+        return self.picture or png((250, 250, 250 if self.paid else 200), (360, 640))
+
+
+def screens_of(result: AttemptResult) -> list[StepScreen]:
+    assert all(step.screen for step in result.steps)
+    return [step.screen for step in result.steps if step.screen is not None]
+
+
+def config(screens: Screens) -> RunConfig:
+    return RunConfig(fallback_trigger=FallbackTrigger.NEVER, screens=screens)
+
+
+async def test_steps_keep_the_screen_before_their_action_and_the_element_that_they_chose() -> None:
+    store = FakeScreenStore()
+    result = await run(Shop(), {"tapOn": "Pay"}, {"assertVisible": "Next"}, screens=store)
+    tapped, checked = screens_of(result)
+    assert tapped.element is not None
+    assert (tapped.element.id, tapped.element.role, tapped.element.text) == ("pay", "button", "Pay")
+    assert tapped.element.area == ScreenArea(0.0556, 0.1562, 0.2778, 0.0625)
+    assert tapped.element.found_by == "command"
+    trees = [decode_tree(store.kept[each.tree][0]) for each in (tapped, checked)]
+    assert [tree.children[0].text for tree in trees] == ["Pay", "Next"]
+    assert {store.kept[each.picture][1] for each in (tapped, checked)} == {WEBP}
+    assert store.kept[tapped.tree][1] == TREE
+    assert tapped.picture != checked.picture
+    assert tapped.fingerprint != checked.fingerprint
+
+
+async def test_a_screen_with_the_same_elements_is_not_photographed_again() -> None:
+    store, device = FakeScreenStore(), Shop()
+    steps = ({"assertVisible": "Pay"}, {"tapOn": "Pay"}, {"assertVisible": "Next"})
+    first, same, other = screens_of(await run(device, *steps, screens=store))
+    assert device.pictures == 2
+    assert first.picture == same.picture != other.picture
+    assert [first.picture_reused, same.picture_reused, other.picture_reused] == [False, True, False]
+    later = Shop()
+    again = screens_of(await run(later, *steps, screens=store))
+    assert later.pictures == 0
+    assert [each.picture for each in again] == [first.picture, same.picture, other.picture]
+    assert all(each.picture_reused for each in again)
+
+
+async def test_a_step_that_fails_has_its_own_picture() -> None:
+    store = FakeScreenStore()
+    await run(Shop(), {"assertVisible": "Pay"}, screens=store)
+    evidence = FakeEvidence()
+    result = await run(Shop(), {"assertVisible": "Paid"}, screens=store, evidence=evidence)
+    assert category(result) is Category.ASSERTION_FAILED
+    [failed] = screens_of(result)
+    assert not failed.picture_reused
+    assert failed.picture in store.kept
+
+
+async def test_what_a_person_would_not_see_twice_makes_no_new_state() -> None:
+    def shown(clock: str, typed: str = "", on: bool = False) -> Element:
+        return screen(
+            placed(Role.TEXT, f"Today, {clock}", 10),
+            placed(Role.FIELD, typed, 60),
+            placed(Role.SWITCH, "Wifi", 120, checked=on),
+            placed(Role.TEXT, f"{clock} 83 %", 0, attributes={"type": "XCUIElementTypeStatusBar"}),
+        )
+
+    assert stable_state(shown("9:41 AM")) == stable_state(shown("10:02:11"))
+    assert stable_state(shown("9:41")) != stable_state(shown("9:41", typed="Ada"))
+    assert stable_state(shown("9:41")) != stable_state(shown("9:41", on=True))
+
+
+async def test_secrets_are_masked_in_trees_and_painted_over_in_pictures() -> None:
+    secret = placed(Role.FIELD, "hunter2", 300, secret=True, attributes={"text": "hunter2"})
+    token = placed(Role.TEXT, "Your token is tok-12345", 400, label="tok-12345")
+    store = FakeScreenStore()
+    env = {"API_TOKEN": "tok-12345"}
+    [kept] = screens_of(await run(Shop(secret, token), {"assertVisible": "Pay"}, screens=store, env=env))
+    tree = decode_tree(store.kept[kept.tree][0])
+    texts = {text for each in walk(tree) for text in (each.text, each.label, *each.attributes.values())}
+    assert {"Your token is ${API_TOKEN}", "${API_TOKEN}", "Pay"} <= texts
+    assert not any("hunter2" in text or "tok-12345" in text for text in texts)
+    picture = Image.open(BytesIO(store.kept[kept.picture][0])).convert("L")
+    light, dark = picture.getpixel((70, 120)), [picture.getpixel((70, y)) for y in (320, 420)]
+    assert light > 200
+    assert all(90 < level < 105 for level in dark)
+
+
+def test_clocks_progress_and_carets_do_not_change_the_hash_of_a_picture() -> None:
+    def hash_of(paint: Bounds | None, *, typed: str = "") -> str:
+        field = placed(Role.FIELD, typed, 100, focused=True)
+        root = screen(placed(Role.TEXT, "12:30", 0), field, placed(Role.PROGRESS, "", 200))
+
+        def draw(picture: Image.Image) -> None:
+            if paint is not None:
+                picture.paste((9, 9, 9), (int(paint.x), int(paint.y), int(paint.right), int(paint.bottom)))
+
+        return KeptPicture(png(size=(720, 1280), paint=draw), root.bounds, []).hash(root, phone=False)
+
+    plain = hash_of(None)
+    assert [hash_of(Bounds(60, y, 20, 20)) for y in (10, 220, 420)] == [plain] * 3
+    assert hash_of(Bounds(60, 900, 20, 20)) != plain
+    assert hash_of(None, typed="Ada") != plain
+
+
+def test_kept_pictures_are_small() -> None:
+    root = screen()
+    tall = Image.open(BytesIO(KeptPicture(png(size=(1080, 2400)), root.bounds, []).as_webp()))
+    assert tall.size == (576, 1280)
+    with pytest.raises(UnreadablePicture, match="too large"):
+        KeptPicture(huge_png(), root.bounds, [])
+
+
+@pytest.mark.parametrize("passes", [True, False], ids=["passed", "failed"])
+@pytest.mark.parametrize("screens", Screens)
+async def test_the_setting_decides_of_which_attempts_screens_are_kept(screens: Screens, *, passes: bool) -> None:
+    store = FakeScreenStore()
+    last = {"assertVisible": "Next" if passes else "Paid"}
+    result = await run(Shop(), {"tapOn": "Pay"}, last, screens=store, config=config(screens))
+    assert (result.failure is None) is passes
+    kept = screens is Screens.ALL or (screens is Screens.FAILED and not passes)
+    assert bool(store.kept) is kept
+    if screens is Screens.OFF:
+        assert [step.screen for step in result.steps] == [None, None]
+    else:
+        named = {name for each in screens_of(result) for name in (each.tree, each.picture)}
+        assert named == (set(store.kept) if kept else {""})
+        assert screens_of(result)[0].element is not None
+
+
+async def test_a_device_without_pictures_is_asked_once() -> None:
+    device, store = Shop(), FakeScreenStore()
+    device.failing["screenshot"] = DeviceFailure(Category.SCRIPT_ERROR, "this device has no pictures")
+    result = await run(device, {"tapOn": "Pay"}, {"assertVisible": "Next"}, screens=store)
+    assert result.failure is None
+    assert [(each.picture, each.lost) for each in screens_of(result)] == [("", "this device has no pictures")] * 2
+    assert all(each.tree in store.kept for each in screens_of(result))
+
+
+async def test_a_device_that_hangs_over_a_picture_does_not_hold_up_the_steps() -> None:
+    class Hanging(Shop):
+        asked = 0
+
+        async def screenshot(self) -> bytes:
+            self.asked += 1
+            hangs.set()
+            await asyncio.Event().wait()
+            return b""
+
+    hangs, device, clock = asyncio.Event(), Hanging(), StoppedClock()
+    running = asyncio.create_task(run(device, {"tapOn": "Pay"}, {"assertVisible": "Next"}, screens=FakeScreenStore()))
+    await hangs.wait()
+    clock.pass_time(10)
+    result = await running
+    assert result.failure is None
+    assert device.asked == 1
+    assert [each.lost for each in screens_of(result)] == ["the device does not answer"] * 2
+
+
+async def test_what_is_not_kept_is_named_and_changes_no_verdict() -> None:
+    full = await run(Shop(), {"tapOn": "Pay"}, screens=FakeScreenStore(refusal="the quota is full"))
+    away = await run(Shop(), {"tapOn": "Pay"}, screens=FakeScreenStore(OSError("away")))
+    huge = Shop()
+    huge.picture = huge_png()
+    pixels = await run(huge, {"tapOn": "Pay"}, screens=FakeScreenStore())
+    rows = await run(Shop(*[placed(Role.TEXT, "row", 300)] * 20_000), {"tapOn": "Pay"}, screens=FakeScreenStore())
+    assert {result.failure for result in (full, away, pixels, rows)} == {None}
+    lost = [screens_of(result)[0].lost for result in (full, away, pixels, rows)]
+    assert lost == [
+        "the quota is full",
+        "it could not be stored",
+        "the screenshot is too large: it has more than 64,000,000 pixels",
+        "the screen has too many elements to be kept",
+    ]
+
+
+async def test_steps_inside_steps_have_their_own_screens() -> None:
+    block = {"runFlow": {"commands": [{"tapOn": "Pay"}, {"assertVisible": "Next"}]}}
+    result = await run(Shop(), block, "hideKeyboard", screens=FakeScreenStore())
+    assert [step.screen is not None for step in result.steps] == [False, True, True, True]
+    shown = [step.screen.element for step in result.steps if step.screen is not None]
+    assert [element.text if element is not None else "" for element in shown] == ["Pay", "Next", ""]
