@@ -214,7 +214,7 @@ def test_required_texts_are_not_empty(schema: str, name: str) -> None:
 def test_every_shared_component_is_used() -> None:
     used = set(re.findall(r'"#/components/(\w+/[^"]+)"', orjson.dumps(DOCUMENT).decode()))
     shared = {f"{kind}/{name}" for kind, parts in DOCUMENT["components"].items() for name in parts}
-    events = {f"schemas/{name}" for name in ("ExecutionEnd", "Heartbeat")}
+    events = {f"schemas/{name}" for name in ("ExecutionEnd", "Heartbeat", "StepsNotice")}
     assert shared - used - {"securitySchemes/apiKey"} <= events
 
 
