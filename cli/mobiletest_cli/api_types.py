@@ -334,6 +334,7 @@ class StepScreen(TypedDict):
     picture_url: str
     element: NotRequired[BoundElement]
     lost: str
+    picture_reused: bool
 
 
 class StepResult(TypedDict):

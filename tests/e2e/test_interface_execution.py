@@ -64,6 +64,7 @@ async def test_the_whole_run_configuration_is_taken(world: World) -> None:
         "cache_retry_mode": "none",
         "fallback_trigger": "never",
         "disable_grid": True,
+        "screens": "failed",
     }
     execution = await world.run(workflow, run_config=config)
     assert (execution["run_config"], execution["success"]) == (config, True)

@@ -20,8 +20,10 @@ METHOD = 1
 # Of a phone's screen: where its clock is, which no tree of an app has.
 STATUS_BAR_SHARE = 0.04
 _PAINT = (96, 96, 96)
-_STATUS_BAR = re.compile(r"XCUIElementTypeStatusBar|statusBarBackground")
-_TIME = re.compile(r"(?:\d{4}-\d{2}-\d{2}T?)?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z\b|\s?[AaPp]\.?[Mm]\b\.?)?")
+_STATUS_BAR = re.compile(r"XCUIElementTypeStatusBar|statusBarBackground", re.ASCII)
+_TIME = re.compile(
+    r"(?:\d{4}-\d{2}-\d{2}T?)?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z\b|\s?[AaPp]\.?[Mm]\b\.?)?", re.UNICODE
+)
 
 
 def without_times(text: str) -> str:

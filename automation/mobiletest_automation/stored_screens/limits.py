@@ -33,7 +33,7 @@ CSS = "it has a CSS selector, and the stored screen does not have what the page'
 MODEL = "a model carries it out"
 MASKED = "the screen has texts that are masked as secret, which may be what it names"
 # How a secret text is shown: `${PASSWORD}`, `[hidden 1]`.
-_MASK = re.compile(r"\$\{[^}]*\}|\[hidden \d+\]")
+_MASK = re.compile(r"\$\{[^}]*\}|\[hidden \d+\]", re.ASCII)
 
 
 def why_undecidable(step: Step, policy: ResolutionPolicy) -> str:

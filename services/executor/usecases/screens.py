@@ -59,7 +59,7 @@ class ScreenUseCases:
         """
         screen = await self._screens.find(ScreenKey(current().org_id, hash))
         if screen is None:
-            raise NotFound("Screen not found: it was never kept, or is deleted", reason=SCREEN_NOT_FOUND)
+            raise NotFound("Screen not found", reason=SCREEN_NOT_FOUND)
         if screen.content_type == TREE:
             elements = await self._elements(screen)
             part = find_part(asked, size=len(elements), etag=hash)
