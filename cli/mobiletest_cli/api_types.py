@@ -385,7 +385,6 @@ class StepResult(TypedDict):
     element_area: ScreenArea | None
     position: NotRequired[SourcePosition]
     screen: NotRequired[StepScreen]
-    screen_after: NotRequired[StepScreen]
 
 
 class Artifact(TypedDict):

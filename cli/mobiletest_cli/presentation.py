@@ -51,7 +51,12 @@ def reason(run: Run) -> str:
     if run["success"]:
         return f"passed in attempt {run['attempt_number']}" if run["attempt_number"] > 1 else ""
     text = _one_line(run["failure"]["message"]) if run["failure"] else ""
-    return text if len(text) <= _REASON_LENGTH else f"{text[: _REASON_LENGTH - 1]}…"
+    return shorten(text, _REASON_LENGTH)
+
+
+def shorten(text: str, length: int) -> str:
+    """The text, or the beginning of a longer one with an ellipsis, together `length` characters."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _one_line(text: str) -> str:
@@ -108,7 +113,7 @@ def _test(run: Run, name: str) -> str:
         return name
     values: Mapping[str, Any] = variant["values"] or {}
     label = ", ".join(f"{variable}={values[variable]}" for variable in sorted(values))
-    return f"{name} ({label if len(label) <= _VARIANT_LENGTH else f'{label[: _VARIANT_LENGTH - 1]}…'})"
+    return f"{name} ({shorten(label, _VARIANT_LENGTH)})"
 
 
 def counts(execution: Execution) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mobiletest_cli.output import Output, duration
 from mobiletest_cli.presentation import counts_text, device, labels, outcome, reason
 from mobiletest_cli.progress import Follower, RunTally
-from mobiletest_cli.step_lines import StepLines
+from mobiletest_cli.step_printer import StepPrinter
 
 if TYPE_CHECKING:
     from mobiletest_cli.api import Api
@@ -29,7 +29,7 @@ def follow(
     """
     display = Display(output)
     if steps and output.shows_progress:
-        display.steps = StepLines(api, output, execution_id, display.label)
+        display.steps = StepPrinter(api, output, execution_id, display.label)
     follower = Follower(
         api,
         execution_id,
@@ -49,7 +49,7 @@ class Display:
 
     def __init__(self, output: Output) -> None:
         self.tally = RunTally()
-        self.steps: StepLines | None = None
+        self.steps: StepPrinter | None = None
         self._output = output
         self._shown: dict[str, str] = {}
         self._runs: dict[str, Run] = {}

@@ -285,7 +285,6 @@ def _step(step: StepResult) -> runs_pb2.StepResult:
         "position": _position(step.position),
         "element_area": _area(step.element_area),
         "screen": _screen(step.screen),
-        "screen_after": _screen(step.screen_after),
     }
     return runs_pb2.StepResult(**{**_fields(step), **converted})
 

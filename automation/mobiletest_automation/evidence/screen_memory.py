@@ -198,8 +198,9 @@ class ScreenMemory:
             tree = ""
             try:
                 form = await asyncio.to_thread(_stored_form, root, screenshot, self._recorder.secrets, self._is_phone)
-                lost += form.lost
-                if form.tree_hash:
+                if form.no_tree:
+                    lost.append(form.no_tree)
+                else:
                     tree = await self._put(_Stored(form.tree_hash, form.tree, TREE), lost)
                 if form.picture is not None:
                     await self._store_picture(picture, form.picture, form.picture_hash)
@@ -287,13 +288,13 @@ class ScreenMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What is to be stored of a screen; `lost` and `no_picture` say why a part of it is not."""
+    """What is to be stored of a screen; `no_tree` and `no_picture` say why a part of it is not."""
 
     tree: bytes = b""
     tree_hash: str = ""
     picture: KeptPicture | None = None
     picture_hash: str = ""
-    lost: tuple[str, ...] = ()
+    no_tree: str = ""
     no_picture: str = ""
 
 
@@ -304,7 +305,7 @@ def _stored_form(root: Element, screenshot: bytes, secrets: SecretTexts, phone: 
         tree, tree_hash = _encode(root, secrets)
         form = replace(form, tree=tree, tree_hash=tree_hash)
     except UnreadableTree as error:
-        form = replace(form, lost=(str(error),))
+        form = replace(form, no_tree=str(error))
     if not screenshot:
         return form
     try:

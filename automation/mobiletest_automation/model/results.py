@@ -110,7 +110,7 @@ class StepResult:
     """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
 
     `element_area` is where the element is on the screenshot, `position` where the step is written. `cache` is None when
-    the step cache was not used. `screen_after` is only known of the last step that acted.
+    the step cache was not used.
     """
 
     index: int
@@ -133,7 +133,6 @@ class StepResult:
     model_tokens: int = 0
     position: SourcePosition | None = None
     screen: StepScreen | None = None
-    screen_after: StepScreen | None = None
 
 
 def end_steps(steps: Sequence[StepResult]) -> tuple[StepResult, ...]:

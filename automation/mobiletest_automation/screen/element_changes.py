@@ -15,6 +15,7 @@ from mobiletest_automation.screen.merged_screens import (
     Sight,
     align,
     is_volatile,
+    size_of,
     values_at,
 )
 
@@ -45,7 +46,7 @@ class MatchedScreen:
     def __post_init__(self) -> None:
         self.pairs = align(self.before.root, self.after.root)
         self.moments = [moment for moment in self.before.moments if moment in self.after.moments]
-        here, there = ({_size(seen.tree) for seen in screen.examples} for screen in (self.before, self.after))
+        here, there = ({size_of(seen.tree) for seen in screen.examples} for screen in (self.before, self.after))
         self.sizes_agree = bool(here & there)
 
     def steady_moments(self, element: MergedElement, *, after: bool) -> list[Moment]:
@@ -74,10 +75,6 @@ class MatchedScreen:
             for screen in (self.before, self.after)
         ]
         return self.sizes_agree and bool(self.moments) and all(len(each) >= RUNS_TO_BE_CERTAIN for each in runs)
-
-
-def _size(tree: Element) -> tuple[int, int]:
-    return round(tree.bounds.width), round(tree.bounds.height)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +311,7 @@ def _is_elsewhere(screen: MatchedScreen, one: MergedElement, other: MergedElemen
     compared = 0
     for number in islice(one.sights, _TREES_COMPARED):
         for there in islice(other.sights, _TREES_COMPARED):
-            if _size(screen.before.examples[number].tree) != _size(screen.after.examples[there].tree):
+            if size_of(screen.before.examples[number].tree) != size_of(screen.after.examples[there].tree):
                 continue
             if (anchors := _anchors(screen, one, number, other, there)) is None:
                 return False

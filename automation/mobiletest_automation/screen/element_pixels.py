@@ -1,10 +1,9 @@
 """Elements that look different in the pictures of two builds: their size, colours or typeface."""
 
-from io import BytesIO
-
-from PIL import Image, ImageChops, ImageFilter, ImageStat, UnidentifiedImageError
+from PIL import Image, ImageChops, ImageFilter, ImageStat
 
 from mobiletest_automation.screen.elements import Bounds, Element
+from mobiletest_automation.screen.pictures import UnreadablePicture, read_picture
 
 _PIXELS_LIMIT = 16_000_000
 # Levels of a colour (0 to 255) that antialiasing and compression change.
@@ -24,11 +23,8 @@ _INK_LEVELS = 1.5
 def open_picture(content: bytes) -> Image.Image | None:
     """The pixels of a stored picture; None if it cannot be read or is too large."""
     try:
-        with Image.open(BytesIO(content), formats=("WEBP", "PNG", "JPEG")) as opened:
-            if opened.width * opened.height > _PIXELS_LIMIT:
-                return None
-            return opened.convert("RGB")
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError):
+        return read_picture(content, pixels=_PIXELS_LIMIT, formats=("WEBP", "PNG", "JPEG"))
+    except UnreadablePicture:
         return None
 
 

@@ -394,3 +394,8 @@ def values_at(
     """What the runs saw of the element at this moment."""
     runs: Mapping[str, int] = screen.moments.get(moment, {})
     return {value(element.sights[number].element) for number in runs.values() if number in element.sights}
+
+
+def size_of(tree: Element) -> tuple[int, int]:
+    """The width and height of a screen in whole pixels."""
+    return round(tree.bounds.width), round(tree.bounds.height)

@@ -1,5 +1,6 @@
 """Screenshots as pixels: reading them, cutting out an element, and comparing them with a baseline."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -24,14 +25,16 @@ class UnreadablePicture(Exception):
     """A screenshot or another picture cannot be read; the message says why."""
 
 
-def read_picture(content: bytes, what: str = "screenshot", *, pixels: int = PIXELS_LIMIT) -> Image.Image:
-    """The pixels of a PNG or JPEG of at most so many `pixels`, without transparency.
+def read_picture(
+    content: bytes, what: str = "screenshot", *, pixels: int = PIXELS_LIMIT, formats: Sequence[str] = ("PNG", "JPEG")
+) -> Image.Image:
+    """The pixels of a picture of at most so many `pixels` in one of these `formats`, without transparency.
 
     Raises:
         UnreadablePicture: it is no picture, damaged or too large.
     """
     try:
-        with Image.open(BytesIO(content), formats=("PNG", "JPEG")) as opened:
+        with Image.open(BytesIO(content), formats=list(formats)) as opened:
             if opened.width * opened.height > pixels:
                 raise UnreadablePicture(f"the {what} is too large: it has more than {pixels:,} pixels")
             return opened.convert("RGB")

@@ -10,7 +10,7 @@ from mobiletest_automation.screen.changes import ReadPicture
 from mobiletest_automation.screen.element_changes import Differing, MatchedScreen
 from mobiletest_automation.screen.element_pixels import crop_element, has_other_height, looks_different, open_picture
 from mobiletest_automation.screen.elements import Element, Role, walk
-from mobiletest_automation.screen.merged_screens import MergedElement, MergedScreen, Moment, Sight, shown_name
+from mobiletest_automation.screen.merged_screens import MergedElement, MergedScreen, Moment, Sight, shown_name, size_of
 
 # Moments whose pictures are compared, and pictures of each build at a moment.
 MOMENTS_LIMIT = 6
@@ -84,14 +84,10 @@ def _pictures_by_moment(screen: MergedScreen) -> dict[Moment, set[str]]:
 def _comparable_shots(screen: MatchedScreen, moment: Moment, read_picture: ReadPicture) -> _Shots:
     """Pictures of screens of the same size."""
     builds = screen.before, screen.after
-    sizes = [{_size(each.examples[number].tree) for number in each.moments[moment].values()} for each in builds]
+    sizes = [{size_of(each.examples[number].tree) for number in each.moments[moment].values()} for each in builds]
     size = min(sizes[0] & sizes[1], default=None)
     here, there = (_shots(each, moment, size, read_picture) if size else [] for each in builds)
     return here, there
-
-
-def _size(tree: Element) -> tuple[int, int]:
-    return round(tree.bounds.width), round(tree.bounds.height)
 
 
 def _shots(screen: MergedScreen, moment: Moment, size: tuple[int, int], read_picture: ReadPicture) -> list[_Shot]:
@@ -99,7 +95,7 @@ def _shots(screen: MergedScreen, moment: Moment, size: tuple[int, int], read_pic
     for run, number in screen.moments[moment].items():
         root = screen.examples[number].tree
         key = screen.pictures.get((moment, run))
-        if key is None or _size(root) != size or len(shots) == PICTURES_LIMIT:
+        if key is None or size_of(root) != size or len(shots) == PICTURES_LIMIT:
             continue
         content = read_picture(key)
         picture = open_picture(content) if content is not None else None

@@ -17,7 +17,7 @@ from mobiletest_cli.output import Output
 from mobiletest_cli.progress import Follower, WaitEnded
 from mobiletest_cli.progress_display import Display
 from mobiletest_cli.results.files import Destinations
-from mobiletest_cli.step_lines import StepLines
+from mobiletest_cli.step_printer import StepPrinter
 from mobiletest_cli.test_run import TestRun, WaitOptions
 from tests.unit.cli.report_samples import failed, passed
 
@@ -249,7 +249,7 @@ def lines_of(capsys: pytest.CaptureFixture[str], *answers: list[dict[str, Any]] 
         attempt = {"number": 1, "device": "phone-1", "simulated": True, "steps": content}
         return httpx.Response(200, json={"id": "1", "test_name": "Pay", "attempts": [attempt]})
 
-    lines = StepLines(api_of(answer), Output(), "7", lambda run: run["test_name"])
+    lines = StepPrinter(api_of(answer), Output(), "7", lambda run: run["test_name"])
     for _ in answers[:-1]:
         lines.add(["1"])
     lines.end("1")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli.errors import CliError
 from mobiletest_cli.output import Output, duration
-from mobiletest_cli.presentation import attempt_device
+from mobiletest_cli.presentation import attempt_device, shorten
 
 if TYPE_CHECKING:
     from mobiletest_cli.api import Api
@@ -20,7 +20,7 @@ _READ_SECONDS = 0.25
 _TEXT_LENGTH = 160
 
 
-class StepLines:
+class StepPrinter:
     """A line for each step of an execution that has ended, each once, and those of a run in their order.
 
     `label` is the name of a run. A run whose steps cannot be read now is read again after its next step.
@@ -78,6 +78,6 @@ def _end(step: Any) -> datetime:
 def _line(label: str, attempt: Attempt, step: StepResult) -> str:
     """ "Pay, attempt 2: step 3 passed after 1.2 s on Pixel 7: Tap Buy"."""
     name = label if attempt["number"] == 1 else f"{label}, attempt {attempt['number']}"
-    text = step["text"] if len(step["text"]) <= _TEXT_LENGTH else f"{step['text'][: _TEXT_LENGTH - 1]}…"
+    text = shorten(step["text"], _TEXT_LENGTH)
     took = duration(step["duration_seconds"])
     return f"  {name}: step {step['index'] + 1} {step['status']} after {took} on {attempt_device(attempt)}: {text}"
