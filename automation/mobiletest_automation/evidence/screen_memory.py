@@ -7,6 +7,7 @@ step that fails there always is its own. Everything else happens beside the step
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, cast
@@ -24,7 +25,7 @@ from mobiletest_automation.screen.fingerprint import fingerprint_of, hash_text
 from mobiletest_automation.screen.identity import as_bound, identity_of
 from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.screen.pictures import UnreadablePicture
-from mobiletest_automation.screen.stored_trees import UnreadableTree, encode_tree, map_tree
+from mobiletest_automation.screen.stored_trees import UnreadableTree, encode_tree
 from mobiletest_automation.secret_texts import SecretTexts
 
 # How long a picture may take; a device that takes longer is not asked again.
@@ -37,6 +38,7 @@ WAITING_LIMIT = 4
 HELD_BYTES_LIMIT = 32 * 1024 * 1024
 
 NO_ANSWER = "the device does not answer"
+NOT_IN_TIME = "it was not stored in time"
 _ACTIONS = frozenset(
     ("tap", "long_press", "type", "clear", "swipe", "back", "press_key", "hide_keyboard"),
 )
@@ -95,7 +97,8 @@ class ScreenMemory:
         self._pictures: dict[str, _ScreenPicture] = {}
         self._no_pictures = ""
         self._known: set[str] = set()
-        self._jobs: set[asyncio.Task[None]] = set()
+        # What is being stored, with the steps and their screens.
+        self._jobs: dict[asyncio.Task[None], tuple[int, StepScreen]] = {}
         self._turn = asyncio.Lock()
         self._held: list[_Stored] = []
         self._lost: dict[str, str] = {}
@@ -188,8 +191,8 @@ class ScreenMemory:
         while len(self._jobs) >= WAITING_LIMIT:
             await asyncio.wait(self._jobs, return_when=asyncio.FIRST_COMPLETED)
         job = asyncio.create_task(self._store_screen(step.index, screen, outline.root, step.picture))
-        self._jobs.add(job)
-        job.add_done_callback(self._jobs.discard)
+        self._jobs[job] = step.index, screen
+        job.add_done_callback(self._jobs.pop)
 
     async def _store_screen(self, index: int, screen: StepScreen, root: Element, picture: _ScreenPicture) -> None:
         async with self._turn:
@@ -261,24 +264,32 @@ class ScreenMemory:
 
     async def finish(self, *, failed: bool) -> None:
         """Wait for what is being stored; what waits for the verdict is stored if the attempt has `failed`."""
-        try:
-            async with asyncio.timeout(FINISH_SECONDS):
+        until = asyncio.get_running_loop().time() + FINISH_SECONDS
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(until):
                 if self._jobs:
                     await asyncio.wait(self._jobs)
-                if self._screens is Screens.FAILED:
+        late = list(self._jobs.values())
+        self.close()
+        for index, screen in late:
+            await self._recorder.set_screen(index, replace(screen, lost=NOT_IN_TIME))
+        if self._screens is Screens.FAILED:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
                     await self._settle(failed=failed)
-        except TimeoutError:
-            log.warning("screens_not_kept_in_time", waiting=len(self._jobs))
 
     async def _settle(self, *, failed: bool) -> None:
         """Store what was held, and name in the steps only what is stored."""
         stored = set[str]()
-        for each in self._held if failed else ():
-            if why := await self._send(each):
-                self._lost[each.hash] = why
-            else:
-                stored.add(each.hash)
-        self._recorder.settle_screens(stored, self._lost if failed else {})
+        try:
+            for each in self._held if failed else ():
+                if why := await self._send(each):
+                    self._lost[each.hash] = why
+                else:
+                    stored.add(each.hash)
+        finally:
+            late = {each.hash: NOT_IN_TIME for each in self._held}
+            self._recorder.settle_screens(stored, {**late, **self._lost} if failed else {})
 
     def close(self) -> None:
         """Give up what is still being stored."""
@@ -317,12 +328,12 @@ def _stored_form(root: Element, screenshot: bytes, secrets: SecretTexts, phone: 
 
 def _encode(root: Element, secrets: SecretTexts) -> tuple[bytes, str]:
     """The stored form without secrets, and its hash."""
-    content = encode_tree(_masked(root, secrets))
+    content = encode_tree(root, _masking(secrets))
     return content, blake2b(content, digest_size=HASH_BYTES).hexdigest()
 
 
-def _masked(root: Element, secrets: SecretTexts) -> Element:
-    """The tree without secrets and without what password fields hold."""
+def _masking(secrets: SecretTexts) -> Callable[[Element], Mapping[str, Any]]:
+    """What elements are stored with: without secrets, and without what password fields hold."""
     shown: dict[str, str] = {}
 
     def mask(text: str) -> str:
@@ -338,7 +349,7 @@ def _masked(root: Element, secrets: SecretTexts) -> Element:
             attributes = {name: value for name, value in attributes.items() if value != each.text}
         return {**fields, "attributes": attributes}
 
-    return map_tree(root, change)
+    return change
 
 
 def _secret_areas(root: Element, secrets: SecretTexts) -> list[Bounds]:

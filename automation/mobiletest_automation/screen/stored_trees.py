@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from itertools import islice
 from typing import Any, TypeAlias
 
 import orjson
@@ -15,10 +15,12 @@ DEPTH_LIMIT = 200
 # Before compression.
 BYTES_LIMIT = 16 * 1024 * 1024
 
+TOO_LARGE = "the screen has too many elements to be kept"
+
+_TEXTS = ("text", "label", "hint", "id", "tag")
 _FLAGS = ("enabled", "visible", "focused", "selected", "clickable", "secret")
 _CHECKED = {None: None, False: 0, True: 1}
 _LEVEL = 6
-_FIELDS = tuple(each.name for each in fields(Element) if each.name not in ("children", "css"))
 
 # The depth of an element and its fields without the children.
 _Row: TypeAlias = tuple[int, Mapping[str, Any]]
@@ -28,18 +30,23 @@ class UnreadableTree(Exception):
     """Stored bytes are no tree of this form, or a larger one than is ever kept."""
 
 
-def encode_tree(root: Element) -> bytes:
+def encode_tree(root: Element, change: Callable[[Element], Mapping[str, Any]] = lambda element: {}) -> bytes:
     """The same bytes for equal trees. CSS selectors are not kept: they belong to the step that asked for them.
+
+    `change` returns the texts and attributes that an element is stored with in place of its own, by their names.
 
     Raises:
         UnreadableTree: it has too many elements, levels or bytes to be kept.
     """
+    rows = list(islice(_rows(root), ELEMENTS_LIMIT + 1))
+    if len(rows) > ELEMENTS_LIMIT:
+        raise UnreadableTree(TOO_LARGE)
     lines, size = [], 0
-    for count, (depth, element) in enumerate(_rows(root)):
-        line = orjson.dumps(_values(depth, element), option=orjson.OPT_SORT_KEYS)
+    for depth, element in rows:
+        line = orjson.dumps(_values(depth, element, change(element)), option=orjson.OPT_SORT_KEYS)
         size += len(line) + 1
-        if count >= ELEMENTS_LIMIT or depth > DEPTH_LIMIT or size > BYTES_LIMIT:
-            raise UnreadableTree("the screen has too many elements to be kept")
+        if depth > DEPTH_LIMIT or size > BYTES_LIMIT:
+            raise UnreadableTree(TOO_LARGE)
         lines.append(line)
     return zlib.compress(b"\n".join(lines), _LEVEL)
 
@@ -61,14 +68,6 @@ def decode_tree(stored: bytes) -> Element:
         raise UnreadableTree("the stored tree is damaged") from error
 
 
-def map_tree(root: Element, change: Callable[[Element], Mapping[str, Any]]) -> Element:
-    """A copy of the tree whose elements have the fields that `change` returns for them, and else their own."""
-    rows = [
-        (depth, {name: getattr(each, name) for name in _FIELDS} | dict(change(each))) for depth, each in _rows(root)
-    ]
-    return _nest(rows)
-
-
 def _rows(root: Element) -> Iterator[tuple[int, Element]]:
     """Each element with its depth, parents first."""
     waiting = [(0, root)]
@@ -78,12 +77,13 @@ def _rows(root: Element) -> Iterator[tuple[int, Element]]:
         waiting.extend((depth + 1, child) for child in reversed(element.children))
 
 
-def _values(depth: int, each: Element) -> list[object]:
+def _values(depth: int, each: Element, changed: Mapping[str, Any]) -> list[object]:
     flags = sum(1 << place for place, name in enumerate(_FLAGS) if getattr(each, name))
     # Not rounded: what is below something else may be so by a part of a pixel.
     box = [float(side) for side in (each.bounds.x, each.bounds.y, each.bounds.width, each.bounds.height)]
-    texts = (each.text, each.label, each.hint, each.id, each.tag)
-    return [depth, each.role.value, flags, _CHECKED[each.checked], box, *texts, dict(each.attributes)]
+    texts = [changed.get(name, getattr(each, name)) for name in _TEXTS]
+    attributes = changed.get("attributes", each.attributes)
+    return [depth, each.role.value, flags, _CHECKED[each.checked], box, *texts, dict(attributes)]
 
 
 def _row(values: list[Any]) -> _Row:

@@ -227,6 +227,28 @@ async def test_what_is_not_kept_is_named_and_changes_no_verdict() -> None:
     ]
 
 
+@pytest.mark.parametrize("screens", [Screens.ALL, Screens.FAILED])
+async def test_a_store_that_hangs_costs_the_screens_and_not_the_verdict(screens: Screens) -> None:
+    class Hanging(FakeScreenStore):
+        async def keep(self, hash: str, content: bytes, content_type: str, state: str = "") -> str:
+            hangs.set()
+            await asyncio.Event().wait()
+            return ""
+
+    hangs, clock = asyncio.Event(), StoppedClock()
+    steps = ({"tapOn": "Pay"}, {"assertVisible": "Paid"})
+    running = asyncio.create_task(run(Shop(), *steps, screens=Hanging(), config=config(screens)))
+    await hangs.wait()
+    while not running.done():
+        clock.pass_time(10)
+        await asyncio.sleep(0)
+    result = await running
+    assert category(result) is Category.ASSERTION_FAILED
+    assert [(each.tree, each.picture, each.lost) for each in screens_of(result)] == [
+        ("", "", "it was not stored in time")
+    ] * 2
+
+
 async def test_steps_inside_steps_have_their_own_screens() -> None:
     block = {"runFlow": {"commands": [{"tapOn": "Pay"}, {"assertVisible": "Next"}]}}
     result = await run(Shop(), block, "hideKeyboard", screens=FakeScreenStore())

@@ -1,16 +1,16 @@
 import zlib
+from dataclasses import fields
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobiletest_automation.screen.elements import Bounds, Element, Role
+from mobiletest_automation.screen.elements import Bounds, Element, Role, walk
 from mobiletest_automation.screen.stored_trees import (
     ELEMENTS_LIMIT,
     UnreadableTree,
     decode_tree,
     encode_tree,
-    map_tree,
 )
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -55,12 +55,14 @@ def test_a_stored_tree_is_read_as_it_was(tree: Element) -> None:
 
 
 @given(trees)
-def test_a_copy_has_the_changed_fields_and_keeps_the_others(tree: Element) -> None:
-    copy = map_tree(tree, lambda each: {"text": each.text.upper()})
-    assert copy.text == tree.text.upper()
-    assert as_data(map_tree(copy, lambda each: {})) == as_data(copy)
-    assert copy.label == tree.label
-    assert len(copy.children) == len(tree.children)
+def test_a_tree_is_stored_with_the_changed_texts_and_keeps_the_others(tree: Element) -> None:
+    stored = decode_tree(encode_tree(tree, lambda each: {"text": each.text.upper(), "attributes": {}}))
+    assert [each.text for each in walk(stored)] == [each.text.upper() for each in walk(tree)]
+    assert not any(each.attributes for each in walk(stored))
+    kept = [each.name for each in fields(Element) if each.name not in ("text", "attributes", "children", "css")]
+    assert [[getattr(each, name) for name in kept] for each in walk(stored)] == [
+        [getattr(each, name) for name in kept] for each in walk(tree)
+    ]
 
 
 @pytest.mark.parametrize(

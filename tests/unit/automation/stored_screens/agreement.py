@@ -18,7 +18,7 @@ from mobiletest_automation.outcome import ResolutionCost, StepFailed
 from mobiletest_automation.ports import NoBaselines, NoFlowFiles, NoStepCache, StepCacheKey
 from mobiletest_automation.screen.elements import Element, walk
 from mobiletest_automation.screen.outline import Outline
-from mobiletest_automation.screen.stored_trees import decode_tree, encode_tree, map_tree
+from mobiletest_automation.screen.stored_trees import decode_tree, encode_tree
 from mobiletest_automation.secret_texts import SecretTexts
 from mobiletest_automation.sentences.grammar import parse_sentence
 from mobiletest_automation.sentences.intents import Intent
@@ -197,7 +197,7 @@ class SteppingRun:
         self.agreement.steps[kind] += 1
         self.agreement.held[kind] += held
         screen = self._watcher.screen_with(element) or Outline(Element())
-        stored = Outline(decode_tree(encode_tree(map_tree(screen.root, self._mask))))
+        stored = Outline(decode_tree(encode_tree(screen.root, self._mask)))
         answer = recheck(step, stored, platform=self._device.info.flow_platform, seconds=self._seconds)
         if answer.verdict is Verdict.UNKNOWN:
             self.agreement.unknown[kind] += 1
