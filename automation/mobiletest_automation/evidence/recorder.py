@@ -143,7 +143,7 @@ class StepRecorder:
             await asyncio.wait({self._reporting})
 
     def _report_later(self) -> None:
-        """Report the step that has begun, unless another one begins or ends before."""
+        """Report what has changed since the last report, unless another step begins or ends before."""
         if self._timer is not None:
             self._timer.cancel()
         if self._progress is not None:
@@ -298,8 +298,8 @@ class StepRecorder:
             self.add_remark(index, "the screenshot could not be stored")
         self.steps[index] = replace(self.steps[index], screenshot=name)
 
-    async def set_screen(self, index: int, screen: StepScreen) -> None:
-        """The screen that a step found, which may become known after the step's end."""
+    def set_screen(self, index: int, screen: StepScreen) -> None:
+        """The screen that a step found, which may become known after the step's end: then the next report has it."""
         if index >= len(self.steps):
             return  # forgotten
         mask, element = self.secrets.mask, screen.element
@@ -313,7 +313,7 @@ class StepRecorder:
                 ancestors=tuple(map(mask, element.ancestors)),
             )
         self.steps[index] = replace(self.steps[index], screen=replace(screen, element=element, lost=mask(screen.lost)))
-        await self._report()
+        self._report_later()
 
     def settle_screens(self, stored: Collection[str], lost: Mapping[str, str]) -> None:
         """Name only the screens that are stored, and say of the others why they are `lost`, by their hashes."""

@@ -152,7 +152,7 @@ class ScreenMemory:
         self._pictures[state] = step.picture
 
     def _state_of(self, outline: Outline) -> str:
-        name = self._device.info.name if self._device is not None else ""
+        name = self._device.info.name if self._device is not None and not self._is_drawn else ""
         return hash_text(repr((name, stable_state(outline.root))), HASH_BYTES)
 
     async def _known_picture(self, state: str) -> _ScreenPicture | None:
@@ -160,6 +160,8 @@ class ScreenMemory:
         picture = self._pictures.get(state)
         if picture is not None and not picture.lost:
             return picture
+        if self._is_drawn:
+            return _ScreenPicture(state, hash=state) if await self._has(state) else None
         if self._screens is Screens.FAILED:
             return None
         try:
@@ -206,14 +208,15 @@ class ScreenMemory:
                 else:
                     tree = await self._put(_Stored(form.tree_hash, form.tree, TREE), lost)
                 if form.picture is not None:
-                    await self._store_picture(picture, form.picture, form.picture_hash)
+                    hash_ = picture.state if self._is_drawn else form.picture_hash
+                    await self._store_picture(picture, form.picture, hash_)
                 picture.lost = picture.lost or form.no_picture
             except Exception as error:
                 log.warning("screen_not_kept", exc_info=error)
                 lost.append(type(error).__name__)
             lost += filter(None, [picture.lost])
             screen = replace(screen, tree=tree, picture=picture.hash, lost="; ".join(dict.fromkeys(lost)))
-            await self._recorder.set_screen(index, screen)
+            self._recorder.set_screen(index, screen)
 
     async def _store_picture(self, picture: _ScreenPicture, kept: KeptPicture, hash_: str) -> None:
         lost: list[str] = []
@@ -221,6 +224,11 @@ class ScreenMemory:
             content = await asyncio.to_thread(kept.as_webp)
             hash_ = await self._put(_Stored(hash_, content, WEBP, picture.state), lost)
         picture.hash, picture.lost = hash_, "; ".join(lost)
+
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether pictures are drawn from the elements, whose hash then is that of the picture: a simulated device."""
+        return self._device is not None and self._device.info.simulated
 
     @property
     def _is_phone(self) -> bool:
@@ -272,7 +280,7 @@ class ScreenMemory:
         late = list(self._jobs.values())
         self.close()
         for index, screen in late:
-            await self._recorder.set_screen(index, replace(screen, lost=NOT_IN_TIME))
+            self._recorder.set_screen(index, replace(screen, lost=NOT_IN_TIME))
         if self._screens is Screens.FAILED:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(until):

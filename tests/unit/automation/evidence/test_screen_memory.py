@@ -8,7 +8,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from mobiletest_automation.devices.port import DeviceFailure
+from mobiletest_automation.devices.port import DeviceFailure, DeviceInfo
 from mobiletest_automation.evidence.kept_pictures import KeptPicture, stable_state
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import TREE, WEBP, AttemptResult, ScreenArea, StepScreen
@@ -96,6 +96,21 @@ async def test_a_screen_with_the_same_elements_is_not_photographed_again() -> No
     assert later.pictures == 0
     assert [each.picture for each in again] == [first.picture, same.picture, other.picture]
     assert all(each.picture_reused for each in again)
+
+
+async def test_of_a_simulated_device_equal_elements_are_drawn_once_whatever_the_build_and_the_device() -> None:
+    class NoMemory(FakeScreenStore):
+        async def picture_of(self, state: str) -> str:
+            return ""
+
+    store = NoMemory()
+    first, second = Shop(), Shop()
+    first.info, second.info = (DeviceInfo(name, "android", simulated=True) for name in ("sim-1", "sim-2"))
+    steps = ({"tapOn": "Pay"}, {"assertVisible": "Next"})
+    drawn, shown = [screens_of(await run(device, *steps, screens=store)) for device in (first, second)]
+    assert (first.pictures, second.pictures) == (2, 0)
+    assert [each.picture for each in drawn] == [each.picture for each in shown]
+    assert all(each.picture in store.kept for each in shown)
 
 
 async def test_a_step_that_fails_has_its_own_picture() -> None:
