@@ -31,6 +31,19 @@ class ExecutionFilter:
     pr_number: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreensFilter:
+    """Ended runs of a test or of a build whose last attempt has kept screens; None matches all.
+
+    Either `test_id` or `build_id` is set. `ended_before` continues a list.
+    """
+
+    test_id: str | None = None
+    build_id: str | None = None
+    success: bool | None = None
+    ended_before: datetime | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page number, counted from 1, and a page size."""
@@ -105,6 +118,9 @@ class Executions(Protocol):
 
     async def run(self, execution_id: str, run_id: str) -> Run:
         """One run with its steps."""
+
+    async def runs_with_screens(self, wanted: ScreensFilter, limit: int) -> list[Run]:
+        """At most `limit` such runs with their steps, the newest first."""
 
     async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
         """Answer the run's question and return the updated run with steps.

@@ -23,7 +23,7 @@ from services.executor.model.lifecycle import QuestionNotOpen, answer_question
 from services.executor.model.organisation_limits import StartedRuns
 from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
-from services.executor.ports.executions import ExecutionFilter, Page
+from services.executor.ports.executions import ExecutionFilter, Page, ScreensFilter
 from services.executor.storage.fair_queue import IN_ORDER, queue_name
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.leased_runs import IS_LEASED
@@ -39,7 +39,7 @@ from services.executor.storage.records import (
     with_steps,
 )
 from services.executor.storage.run_counts import MongoRunCounts
-from services.executor.storage.schema import DUPLICATE_KEY, EXECUTIONS, PLANS, RUNS, STEPS, VARIANTS
+from services.executor.storage.schema import DUPLICATE_KEY, EXECUTIONS, PLANS, RUNS, SCREENS_KEPT_SINCE, STEPS, VARIANTS
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
 
@@ -146,7 +146,22 @@ class MongoExecutions:
         return [run_of(document) for document in documents], await self._runs.count_documents(query)
 
     async def all_runs(self, execution_id: str) -> list[Run]:
-        documents = await self._runs.find({"execution_id": execution_id}).sort("position", 1).to_list(None)
+        return await self._with_steps(self._runs.find({"execution_id": execution_id}).sort("position", 1))
+
+    async def runs_with_screens(self, wanted: ScreensFilter, limit: int) -> list[Run]:
+        query: Document = {SCREENS_KEPT_SINCE: {"$exists": True}}
+        if wanted.ended_before is not None:
+            query[SCREENS_KEPT_SINCE] = {"$lt": wanted.ended_before}
+        for name in ("test_id", "build_id"):
+            if (value := getattr(wanted, name)) is not None:
+                query[f"target.{name}"] = value
+        if wanted.success is not None:
+            query["success"] = wanted.success
+        return await self._with_steps(self._runs.find(query).sort(SCREENS_KEPT_SINCE, -1).limit(limit))
+
+    async def _with_steps(self, runs: Any) -> list[Run]:
+        """The runs of a cursor."""
+        documents = await runs.to_list(None)
         kept = await self._steps.find({"run_id": {"$in": [document["_id"] for document in documents]}}).to_list(None)
         steps: dict[str, list[Document]] = defaultdict(list)
         for document in kept:

@@ -16,7 +16,7 @@ from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits, RunPlan
 from services.executor.ports.runs import LiveAttempt
 from services.executor.storage.fair_queue import queue_fields
-from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE
+from services.executor.storage.schema import ARTIFACTS_KEPT_SINCE, SCREENS_KEPT_SINCE
 
 OPEN_STATUSES = [status.value for status in Status if not status.terminal]
 # A projection for pages of executions, each of which may have 64 KiB of variables.
@@ -62,12 +62,17 @@ def run_document(run: Run, limits: RunLimits) -> Document:
     due_at = run.due_at(limits)
     due = {"due_at": due_at} if due_at else {}
     kept = {ARTIFACTS_KEPT_SINCE: run.completed_at} if run.completed_at and _leaves_artifacts(run) else {}
-    return {"_id": document.pop("id"), **document, **due, **kept, **queue_fields(run)}
+    screens = {SCREENS_KEPT_SINCE: run.completed_at} if run.completed_at and _leaves_screens(run) else {}
+    return {"_id": document.pop("id"), **document, **due, **kept, **screens, **queue_fields(run)}
 
 
 def _leaves_artifacts(run: Run) -> bool:
     """Whether retention must look for artifacts: a run whose worker died may have some that it does not list."""
     return any(attempt.artifacts or attempt.success is not True for attempt in run.attempts)
+
+
+def _leaves_screens(run: Run) -> bool:
+    return any(step.screen is not None and step.screen.tree for attempt in run.attempts[-1:] for step in attempt.steps)
 
 
 def run_of(document: Document) -> Run:

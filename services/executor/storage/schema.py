@@ -37,6 +37,9 @@ LOST_WORKERS_KEPT_SECONDS = 24 * 3600
 # Set to a run's end as long as the run's artifacts are kept: retention finds runs by it.
 ARTIFACTS_KEPT_SINCE = "artifacts_kept_since"
 
+# Set to a run's end if its last attempt has kept screens: what screens answer is read from these runs.
+SCREENS_KEPT_SINCE = "screens_kept_since"
+
 
 def _index(name: str, *keys: tuple[str, int], only_with: str | None = None) -> IndexModel:
     """`only_with`: documents without that field are left out."""
@@ -153,3 +156,13 @@ async def make_screens(mongo: Mongo) -> None:
         SCREENS_OF_ORGANISATION, ("org_id", ASCENDING), ("used_on", ASCENDING), ("size_bytes", DESCENDING)
     )
     await mongo.collection(SCREENS).create_indexes([of_organisation, _index("unused", ("used_on", ASCENDING))])
+
+
+async def index_runs_with_screens(mongo: Mongo) -> None:
+    # with `success`, so that passing runs are found without reading the others
+    by_end = ((SCREENS_KEPT_SINCE, DESCENDING), ("success", ASCENDING))
+    indexes = [
+        _index(name, ("org_id", ASCENDING), (field, ASCENDING), *by_end, only_with=SCREENS_KEPT_SINCE)
+        for name, field in (("screens_of_test", "target.test_id"), ("screens_of_build", "target.build_id"))
+    ]
+    await mongo.collection(RUNS).create_indexes(indexes)

@@ -76,9 +76,9 @@ async def claimed(world: World, key: RunKey, worker: str = "worker-1") -> Claim:
     return claim
 
 
-async def running(world: World, **fields: Any) -> Claim:
-    """The claimed run of a new execution; `fields` are those of `start`."""
-    [key] = await keys_of(world, await start(world, **fields))
+async def running(world: World, *plans: RunPlan, **fields: Any) -> Claim:
+    """The claimed run of a new execution; plans and `fields` are those of `start`."""
+    [key] = await keys_of(world, await start(world, *plans, **fields))
     return await claimed(world, key)
 
 

@@ -2,24 +2,31 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 
-from mobiletest_automation.model.results import Artifact, AttemptResult, ScreenArea, StepResult, StepStatus
+from mobiletest_automation.model.results import Artifact, AttemptResult, ScreenArea, StepResult, StepScreen, StepStatus
+from mobiletest_automation.model.run_config import ExecutionMode, RunConfig
 from mobiletest_automation.model.states import Status
 from services.chassis.context import Caller, bind
 from services.chassis.errors import NotFound
 from services.chassis.ids import derive_ids
 from services.executor.events import to_execution_event
 from services.executor.model.executions import Execution
-from services.executor.ports.executions import ExecutionFilter
+from services.executor.ports.executions import ExecutionFilter, ScreensFilter
+from services.executor.ports.runs import RunKey
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import (
     ALL,
+    FAILED,
     facts,
+    finish,
     keys_of,
     requests,
+    run_of,
     running,
     runs_of,
     start,
@@ -83,6 +90,31 @@ async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) 
     assert (await runs_of(world, execution))[0].attempts[0].steps == ()
     told = [to_execution_event(event) for event in await world.executions.log(execution.id, 0, 100)]
     assert all(not a.steps and not a.artifacts for event in told if event for a in event.run.attempts)
+
+
+async def test_runs_that_have_kept_screens_are_found_by_test_and_build(world: World) -> None:
+    step = StepResult(
+        index=0, kind="sentence", text="Tap it", status=StepStatus.PASSED, started_at=datetime(2026, 3, 4, tzinfo=UTC)
+    )
+    kept = AttemptResult(steps=(replace(step, screen=StepScreen(tree="1" * 32)),))
+    lost = AttemptResult(steps=(replace(step, screen=StepScreen(lost="no space")),))
+    failed = replace(kept, failure=FAILED.failure)
+    made = plan()
+    once = RunConfig(execution_mode=ExecutionMode(retries=0))
+    ended = [await finish(world, await running(world, made, config=once), each) for each in (kept, failed, lost)]
+    passed_run, failed_run = [await run_of(world, RunKey(run.execution_id, run.id)) for run in ended[:2]]
+    test_id, build_id = made.target.test_id, made.target.build_id
+    for wanted, runs in (
+        (ScreensFilter(test_id=test_id), [failed_run, passed_run]),
+        (ScreensFilter(build_id=build_id), [failed_run, passed_run]),
+        (ScreensFilter(test_id=test_id, success=True), [passed_run]),
+        (ScreensFilter(build_id=build_id, ended_before=failed_run.completed_at), [passed_run]),
+        (ScreensFilter(test_id=str(uuid4())), []),
+    ):
+        assert await world.executions.runs_with_screens(wanted, 2) == runs
+    assert await world.executions.runs_with_screens(ScreensFilter(test_id=test_id), 1) == [failed_run]
+    with bind(Caller(org_id=str(uuid4()))):
+        assert await world.executions.runs_with_screens(ScreensFilter(test_id=test_id), 2) == []
 
 
 async def test_ids_of_other_organisations_are_not_found(world: World) -> None:
