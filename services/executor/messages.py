@@ -214,7 +214,7 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         failure=_failure(run.failure),
         metadata=_shared_struct(tuple(metadata(execution, run).items())),
         report_metadata=_report_metadata(run),
-        question=_question(run, run.open_question),
+        question=question_proto(run, run.open_question),
         variant=_variant(run.variant),
         source_path=target.source_path,
         simulation=simulation(run),
@@ -307,7 +307,8 @@ def screen_url(hash: str) -> str:
     return f"/api/v1/screens/{hash}" if hash else ""
 
 
-def _question(run: Run, question: Question | None) -> runs_pb2.Question | None:
+def question_proto(run: Run, question: Question | None) -> runs_pb2.Question | None:
+    """What the run asks; None for nothing."""
     if question is None:
         return None
     prompt, picture = question.prompt, question.screenshot_artifact

@@ -8,6 +8,7 @@ from mobiletest.executor.v1 import queue_pb2, queue_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
 
 from services.chassis.proto_values import page_fields, to_enum_number, to_timestamp
+from services.executor.messages import question_proto
 from services.executor.model.runs import Run
 from services.executor.model.workers import PoolView, WorkerView
 from services.executor.ports.executions import Page
@@ -18,7 +19,7 @@ MAX_DEVICES = 100
 
 
 class QueueServicer(queue_pb2_grpc.QueueServicer):
-    """Shows waiting runs, workers and devices."""
+    """Shows waiting runs, questions, workers and devices."""
 
     def __init__(self, usecases: QueueUseCases) -> None:
         self._usecases = usecases
@@ -34,6 +35,12 @@ class QueueServicer(queue_pb2_grpc.QueueServicer):
             **page_fields(request, queue_page.total),
         )
 
+    async def ListQuestions(
+        self, request: queue_pb2.ListQuestionsRequest, context: Any
+    ) -> queue_pb2.ListQuestionsResponse:
+        runs, total = await self._usecases.questions(Page(request.page, request.page_size))
+        return queue_pb2.ListQuestionsResponse(items=map(_run_question, runs), **page_fields(request, total))
+
     async def ListWorkers(self, request: queue_pb2.ListWorkersRequest, context: Any) -> queue_pb2.ListWorkersResponse:
         workers_page = await self._usecases.workers(Page(request.page, request.page_size))
         return queue_pb2.ListWorkersResponse(
@@ -42,6 +49,16 @@ class QueueServicer(queue_pb2_grpc.QueueServicer):
             free_devices=workers_page.free_devices,
             **page_fields(request, workers_page.total),
         )
+
+
+def _run_question(run: Run) -> queue_pb2.RunQuestion:
+    return queue_pb2.RunQuestion(
+        run_id=run.id,
+        execution_id=run.execution_id,
+        test_id=run.target.test_id,
+        test_name=run.target.test_name,
+        question=question_proto(run, run.open_question),
+    )
 
 
 def _queued_run(waiting: WaitingRun) -> queue_pb2.QueuedRun:

@@ -68,6 +68,25 @@ async def test_the_steps_of_a_run_appear_while_it_goes_on(member: Visitor, world
     assert await page.evaluate("window.sameDocument") is True
 
 
+async def test_every_page_says_that_a_run_asks_and_leads_to_it(member: Visitor, world: World, api: Api) -> None:
+    page = member.page
+    await member.open("/tests")
+    banner = page.get_by_role("banner")
+    asks, announced = banner.get_by_role("link", name="1 question waiting"), banner.get_by_role("status")
+    execution, _ = await on_build(world, TWO_BUTTONS, "Tap Add", run_config=ASKING)
+    await expect(asks).to_be_visible()
+    await expect(announced).to_have_text("1 question waiting")
+    assert await defects_shown(member) == {}
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await expect(asks).to_be_visible()
+    await asks.press("Enter")
+    await expect(page).to_have_url(re.compile(f"/executions/{execution}/runs/"))
+    await expect(asks).to_be_visible()
+    await expect(announced).to_be_empty()  # it is not new any more
+    await page.get_by_role("button", name="skip").click()
+    await expect(asks).to_be_hidden()
+
+
 async def test_a_running_execution_is_cancelled(member: Visitor, world: World) -> None:
     execution, _ = await on_build(world, paced_app_model(seconds=2.0), "launchApp", *["waitForAnimationToEnd"] * 20)
     page = member.page

@@ -23,6 +23,7 @@ LISTS: dict[str, list[dict[str, Any]]] = {
         {"quarantined": "true"},
     ],
     "/workflows": [{}, {"search": "a"}, {"search": "nightly"}],
+    "/questions": [{}],
     "/executions": [
         {},
         {"status": "completed"},

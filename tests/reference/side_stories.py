@@ -61,6 +61,7 @@ async def answer_question(story: Story) -> None:
         return run if run["question"] else None
 
     run = await eventually(asking)
+    await recorder.record("ListQuestions")
     answer = {"question_id": run["question"]["id"], "answer": SECOND}
     await recorder.record("AnswerRun", execution["id"], run["id"], sent=Sent(json=answer))
     await story.ended(execution["id"])

@@ -203,13 +203,16 @@ class ChangeNotifications(Protocol):
 
 
 class WaitingRuns(Protocol):
-    """Runs of the caller's organisation that wait for a worker."""
+    """Runs of the caller's organisation that wait for a worker, or for a person."""
 
     async def counts(self) -> Mapping[tuple[Platform, int], int]:
-        """How many there are by platform and rank; absent: none."""
+        """How many wait for a worker, by platform and rank; absent: none."""
 
     async def page(self, page: Page) -> Sequence[Run]:
-        """A page of them: Android first, then in the order of claims."""
+        """A page of those that wait for a worker: Android first, then in the order of claims."""
+
+    async def asking(self, page: Page) -> tuple[Sequence[Run], int]:
+        """A page of those that wait for a person, the oldest question first, and how many do."""
 
 
 class Workers(Protocol):

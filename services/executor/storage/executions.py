@@ -246,6 +246,16 @@ class MongoWaitingRuns:
         documents = await waiting.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
         return [run_of(document) for document in documents]
 
+    async def asking(self, page: Page) -> tuple[Sequence[Run], int]:
+        runs, query = self._mongo.collection(RUNS), {"org_id": current().org_id, "question.open": True}
+        skipped = (page.number - 1) * page.size
+        in_order = runs.find(query).sort([("question.asked_at", 1), ("_id", 1)])
+        documents = await in_order.skip(skipped).limit(page.size).to_list(None)
+        # Every open page of the dashboard asks, nearly always for nothing.
+        is_last = len(documents) < page.size and bool(documents or not skipped)
+        total = skipped + len(documents) if is_last else await runs.count_documents(query)
+        return [run_of(document) for document in documents], total
+
 
 def _own_queues() -> Mapping[str, tuple[Platform, int]]:
     """The names of all queues that the caller's organisation can have, with their platforms and ranks."""

@@ -11,6 +11,7 @@ from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.schema import (
     RUN_COUNTS,
     index_live_steps,
+    index_questions,
     index_runs_with_screens,
     index_step_cache,
     make_collections,
@@ -40,4 +41,5 @@ MIGRATIONS = (
     Migration("0007_live_steps", index_live_steps),
     Migration("0008_screens", make_screens),
     Migration("0009_runs_with_screens", index_runs_with_screens),
+    Migration("0010_questions", index_questions),
 )

@@ -138,6 +138,12 @@ async def index_live_steps(mongo: Mongo) -> None:
     await mongo.collection(STEPS).create_indexes([live])
 
 
+async def index_questions(mongo: Mongo) -> None:
+    by_time = [("org_id", ASCENDING), ("question.asked_at", ASCENDING), ("_id", ASCENDING)]
+    asking = IndexModel(by_time, name="asking", partialFilterExpression={"question.open": True})
+    await mongo.collection(RUNS).create_indexes([asking])
+
+
 async def make_evidence(mongo: Mongo) -> None:
     of_organisation = _index(
         EVIDENCE_OF_ORGANISATION,

@@ -87,6 +87,10 @@ class QueueUseCases:
             explained.append(WaitingRun(run, ahead, reason, sentence(reason, platform, capacities[platform], use)))
         return explained
 
+    async def questions(self, page: Page) -> tuple[Sequence[Run], int]:
+        """A page of the runs that wait for a person's answer, the oldest question first, and how many there are."""
+        return await self._waiting.asking(page)
+
     async def workers(self, page: Page) -> WorkersPage:
         """A page of the workers with devices for the organisation."""
         visible = await self._visible_workers()

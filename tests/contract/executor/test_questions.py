@@ -11,6 +11,8 @@ from services.executor.events import to_execution_event
 from services.executor.model.executions import Execution
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import QuestionPrompt
+from services.executor.ports.executions import Page
+from services.executor.storage.executions import MongoWaitingRuns
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import running
 
@@ -41,6 +43,22 @@ async def test_a_worker_receives_the_answer_to_its_question(world: World) -> Non
     assert await world.runs.answer_to(key, token, "q1") == "skip"
     assert await world.runs.answer_to(key, token, "q2") is None
     assert await questions_published(world, claim.execution) == ["", "", "q1", ""]
+
+
+async def test_the_runs_that_wait_for_an_answer_are_listed_the_oldest_question_first(world: World) -> None:
+    claims = [await running(world) for _ in range(3)]
+    waiting = MongoWaitingRuns(world.mongo)
+    for claim in reversed(claims):
+        await world.runs.ask(claim.key, claim.run.fencing_token, ASKED, PATIENCE)
+    other = await running(world, org_id=str(uuid4()))
+    await world.runs.ask(other.key, other.run.fencing_token, ASKED, PATIENCE)
+    await world.executions.answer(claims[1].execution.id, claims[1].run.id, None, "skip")
+    pages = {Page(1, 1): claims[2:], Page(2, 1): claims[:1], Page(3, 1): [], Page(1, 9): claims[::-2]}
+    for page, expected in pages.items():
+        runs, total = await waiting.asking(page)
+        assert ([run.id for run in runs], total) == ([claim.run.id for claim in expected], 2)
+    with bind(Caller(org_id=str(uuid4()))):
+        assert await waiting.asking(Page(1, 9)) == ([], 0)
 
 
 async def test_only_the_open_question_of_an_own_run_can_be_answered(world: World) -> None:

@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { finish, runOnce, startForms } from "./forms.js";
+import { startQuestions } from "./questions.js";
 import { startTimes } from "./time.js";
 import { showToast, startToasts } from "./toast.js";
 
@@ -10,6 +11,7 @@ startToasts();
 startTooltips();
 startForms();
 startButtons();
+startQuestions();
 
 /**
  * Tooltips open by CSS on hover and focus: .tip with a [role=tooltip] inside. Escape closes the open ones; a closed one
