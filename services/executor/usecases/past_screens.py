@@ -1,0 +1,80 @@
+"""Reads the steps of past runs whose screens are kept."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+
+from mobiletest_automation.model.results import TREE, StepResult, StepScreen
+from services.chassis.context import current
+from services.chassis.errors import NotFound
+from services.executor.model.runs import Run
+from services.executor.model.screens import SCREEN_BYTES, ScreenKey
+from services.executor.model.step_places import StepPlace, places_of_attempt
+from services.executor.ports.executions import Executions, ScreensFilter
+from services.executor.ports.screens import SCREEN_NOT_FOUND, Screens
+
+# So many runs are read for one answer, and of longer tests fewer: about so many steps.
+RUNS_LIMIT = 200
+STEPS_LIMIT = 20_000
+# Steps that are read together: MongoDB's answer is one piece of work.
+_STEPS_AT_ONCE = 1_000
+_RUNS_AT_ONCE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastStep:
+    """A step of the last attempt of an ended run, and its screen, whose elements are kept.
+
+    `place` is None where it is not certain which step of the test it is.
+    """
+
+    run: Run
+    step: StepResult
+    screen: StepScreen
+    place: StepPlace | None
+
+
+class PastScreens:
+    """The steps and screens of the caller's organisation."""
+
+    def __init__(self, executions: Executions, screens: Screens) -> None:
+        self._executions = executions
+        self._screens = screens
+
+    async def steps(
+        self, wanted: ScreensFilter, *, runs: int = RUNS_LIMIT, steps: int = STEPS_LIMIT
+    ) -> AsyncIterator[PastStep]:
+        """Those of at most `runs` runs, the newest first; no further run is read after so many `steps`.
+
+        The steps of a run are in their order.
+        """
+        at_once = 5
+        while runs > 0 and steps > 0:
+            page = await self._executions.runs_with_screens(wanted, min(at_once, runs))
+            for run in page:
+                for past in _steps_of(run):
+                    yield past
+            if len(page) < min(at_once, runs):
+                return
+            most = max((len(attempt.steps) for run in page for attempt in run.attempts[-1:]), default=1)
+            runs, steps = runs - len(page), steps - most * len(page)
+            at_once = min(max(_STEPS_AT_ONCE // most, 1), _RUNS_AT_ONCE)
+            wanted = replace(wanted, ended_before=page[-1].completed_at)
+
+    async def tree(self, hash: str) -> bytes:
+        """What `encode_tree` made of the elements.
+
+        Raises:
+            NotFound: it is not stored any more, or too large.
+            Unavailable: the storage does not answer.
+        """
+        screen = await self._screens.find(ScreenKey(current().org_id, hash))
+        if screen is None or screen.content_type != TREE or screen.size_bytes > SCREEN_BYTES:
+            raise NotFound("Screen not found", reason=SCREEN_NOT_FOUND)
+        return b"".join([chunk async for chunk in self._screens.read(screen)])
+
+
+def _steps_of(run: Run) -> Iterator[PastStep]:
+    for attempt in run.attempts[-1:]:
+        for step, place in zip(attempt.steps, places_of_attempt(attempt), strict=True):
+            if step.screen is not None and step.screen.tree:
+                yield PastStep(run=run, step=step, screen=step.screen, place=place)
