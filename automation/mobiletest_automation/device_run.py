@@ -31,6 +31,7 @@ from mobiletest_automation.ports import AcceptedBaselines, FlowFiles, Human, Ste
 from mobiletest_automation.scripting.limits import ScriptError
 from mobiletest_automation.scripting.templates import Templates
 from mobiletest_automation.steps.device_actions import DeviceActions
+from mobiletest_automation.steps.dialog_dismisser import DialogDismisser
 from mobiletest_automation.steps.goal_runner import GoalRunner
 from mobiletest_automation.steps.human_help import HumanHelp
 from mobiletest_automation.steps.interactive_help import InteractiveHelp
@@ -122,6 +123,9 @@ class DeviceRun:
         self, device: Device, recordings: ScreenRecordings, scope: VariableScope, own_ids: frozenset[str]
     ) -> StepRunner:
         request, secrets, watcher = self.request, self.recorder.secrets, Watcher(device)
+        self.capture.watcher = watcher
+        dialogs = DialogDismisser(device, self.config.dismiss_dialogs, self.capture.app_of_dialog, self.recorder.remark)
+        watcher.dismiss = dialogs.dismiss
         device = self.memory.watch(device, watcher)
         policy = resolution_policy(self.config, ask_model=request.ask_model)
         keyboard = Keyboard(device, watcher, secrets, self.recorder.remark)
@@ -163,6 +167,7 @@ class DeviceRun:
             capture=self.capture,
             transcripts=self.transcripts,
             memory=self.memory,
+            dialogs=dialogs,
             scripts=ScriptRunner(self.templates, secrets, scope),
             seconds=request.step_seconds,
             left_out=request.left_out,

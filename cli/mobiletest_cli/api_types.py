@@ -146,6 +146,12 @@ class ExecutionMode(TypedDict):
     grounder_type: Literal["accessibility", "llm", "vision"] | None
 
 
+class DismissDialogs(TypedDict):
+    permission: bool | None
+    other_app_crash: bool | None
+    other_app_not_responding: bool | None
+
+
 class RunConfig(TypedDict):
     llm_config: LlmConfig | None
     execution_mode: ExecutionMode | None
@@ -155,6 +161,7 @@ class RunConfig(TypedDict):
     disable_grid: bool | None
     env: NotRequired[dict[str, Any]]
     screens: NotRequired[Literal["all", "failed", "off"]]
+    dismiss_dialogs: NotRequired[DismissDialogs]
 
 
 class PlatformBuild(TypedDict):

@@ -23,6 +23,7 @@ from mobiletest_automation.model.failures import Failure
 from mobiletest_automation.model.results import Artifact, ScreenArea, StepResult, StepScreen
 from mobiletest_automation.model.run_config import (
     CacheRetryMode,
+    DismissDialogs,
     ExecutionMode,
     FallbackTrigger,
     Grounder,
@@ -64,6 +65,7 @@ def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:
         disable_grid=read_optional(proto, "disable_grid"),
         env=struct_to_json(proto.env),
         screens=to_enum_member(Screens, run_config_pb2.Screens, proto.screens),
+        dismiss_dialogs=DismissDialogs(**_present(proto.dismiss_dialogs)),
     )
 
 
@@ -76,6 +78,7 @@ def run_config_proto(config: RunConfig, *, with_env: bool = True) -> run_config_
     """The configuration with all fields that are not None; values of variables are masked if their names say so."""
     env = mask_environment(config.env) if with_env else {}
     grounder = to_enum_number(run_config_pb2.GrounderType, config.execution_mode.grounder_type) or None
+    dialogs = config.dismiss_dialogs
     return run_config_pb2.RunConfig(
         llm_config=run_config_pb2.LlmConfig(**_fields(config.llm_config)),
         execution_mode=run_config_pb2.ExecutionMode(**{**_fields(config.execution_mode), "grounder_type": grounder}),
@@ -85,6 +88,7 @@ def run_config_proto(config: RunConfig, *, with_env: bool = True) -> run_config_
         disable_grid=config.disable_grid,
         env=json_to_struct(env) if env else None,
         screens=to_enum_number(run_config_pb2.Screens, config.screens) or None,
+        dismiss_dialogs=run_config_pb2.DismissDialogs(**_fields(dialogs)) if dialogs != DismissDialogs() else None,
     )
 
 

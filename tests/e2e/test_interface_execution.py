@@ -65,6 +65,7 @@ async def test_the_whole_run_configuration_is_taken(world: World) -> None:
         "fallback_trigger": "never",
         "disable_grid": True,
         "screens": "failed",
+        "dismiss_dialogs": {"permission": True, "other_app_crash": False, "other_app_not_responding": None},
     }
     execution = await world.run(workflow, run_config=config)
     assert (execution["run_config"], execution["success"]) == (config, True)

@@ -16,6 +16,8 @@ from mobiletest_automation.model.failures import Category
 from mobiletest_automation.screen.elements import Bounds, Element, Point
 
 NO_FOCUS = "no editable field has the focus"
+# In place of what is missing in a log.
+LEFT_OUT = "\n[...]\n"
 
 
 class DeviceFailure(Exception):

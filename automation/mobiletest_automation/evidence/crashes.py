@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from mobiletest_automation.devices.port import LEFT_OUT, DeviceLog
 from mobiletest_automation.flows.texts import cut, cut_beginning, shorten
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.outcome import StepFailed
 from mobiletest_automation.outside_texts import parse_json
+from mobiletest_automation.screen.system_dialogs import DialogKind, SystemDialog
 
 # Characters of a log, and of its lines, that are searched: the end of the log.
 LOG_SEARCHED = 2 * 1024 * 1024
@@ -78,11 +80,10 @@ def find_reported_crash(reports: Sequence[str], app_id: str) -> AppCrash | None:
     return next(filter(None, crashes), None)
 
 
+_ENDS_OF_APP = frozenset({Category.APP_CRASH, Category.APP_NOT_RESPONDING})
 # Failures of steps whose cause is the crash, if the app has crashed meanwhile.
-_CAUSED_BY_CRASH = frozenset(
+_CAUSED_BY_CRASH = _ENDS_OF_APP | frozenset(
     {
-        Category.APP_CRASH,
-        Category.APP_NOT_RESPONDING,
         Category.ASSERTION_FAILED,
         Category.ELEMENT_NOT_FOUND,
         Category.GOAL_NOT_REACHED,
@@ -93,7 +94,7 @@ _CAUSED_BY_CRASH = frozenset(
 
 def explain_by_crash(failed: StepFailed, crash: AppCrash, app: str) -> StepFailed:
     """The failure of a step during which the app has crashed. A launch that failed, and a wrong step, stay so."""
-    is_end_of_app = failed.category in (Category.APP_CRASH, Category.APP_NOT_RESPONDING)
+    is_end_of_app = failed.category in _ENDS_OF_APP
     caused = failed.category in _CAUSED_BY_CRASH
     return _reworded(
         failed,
@@ -107,6 +108,52 @@ def explain_by_crash(failed: StepFailed, crash: AppCrash, app: str) -> StepFaile
 def name_earlier_crash(failed: StepFailed, crash: AppCrash, app: str) -> StepFailed:
     """The failure of a step of an app that crashed in an earlier step, and was restarted by the system."""
     return _reworded(failed, f"{failed.message} (earlier {_happened(crash, app)})")
+
+
+def app_of_dialog(dialog: SystemDialog, log: DeviceLog, app_id: str) -> str:
+    """The app that has crashed, or does not respond, as a dialog of Android says; "" if that is not certain.
+
+    The dialog names the app in the language of the phone only, so the log decides. `app_id` is that of the app under
+    test. Another app counts only if nothing of the log is missing since the step before began, and if the app under
+    test, or one that may be a process of it, has not crashed at all: systems show no dialog for most crashes.
+    """
+    category = _CATEGORIES.get(dialog.kind)
+    if category is None or not app_id:
+        return ""
+    crashed = set(_crashed_apps(log.text, category))
+    if app_id in crashed:
+        return app_id if len(crashed) == 1 else ""
+    recent = _crashed_apps(log.recent, category)
+    if not recent or LEFT_OUT in log.recent or _organisation(app_id) in map(_organisation, crashed):
+        return ""
+    return recent[-1]
+
+
+_CATEGORIES = {DialogKind.CRASH: Category.APP_CRASH, DialogKind.NOT_RESPONDING: Category.APP_NOT_RESPONDING}
+
+
+def explain_by_dialog(failed: StepFailed, dialog: SystemDialog, other_app: str) -> StepFailed:
+    """The failure of a step at whose end a dialog of the system was on the screen.
+
+    `other_app` is the app that has crashed or does not respond, if it is certain that it is not the app under test: if
+    its dialog hides the app, nothing can be said about the app, and another attempt may find it. "" if that is unknown.
+    """
+    if not other_app:
+        return _reworded(failed, f"{failed.message} ({_SHOWN[dialog.kind]}: {dialog})")
+    shown = f"{_SHOWN[dialog.kind]}, of {other_app}: {dialog}"
+    if not dialog.hides_app or failed.category not in _CAUSED_BY_CRASH - _ENDS_OF_APP:
+        return _reworded(failed, f"{failed.message} ({shown})")
+    message = f"{shown}; {failed.message}"
+    reason = f"{_SHOWN[dialog.kind]}, of {other_app}"
+    return _reworded(failed, message, category=Category.DEVICE_UNAVAILABLE, reason=reason)
+
+
+_SHOWN = {
+    DialogKind.CRASH: "the system showed that an app has crashed",
+    DialogKind.NOT_RESPONDING: "the system showed that an app does not respond",
+    DialogKind.PERMISSION: "the system asked for a permission",
+    DialogKind.OTHER: "a dialog of the system was on the screen",
+}
 
 
 def explain_by_exception(failed: StepFailed, thrown: AppCrash) -> StepFailed:
@@ -162,18 +209,37 @@ class _Block:
     tag: str
     lines: list[str] = field(default_factory=list)
 
+    @property
+    def category(self) -> Category:
+        return Category.APP_NOT_RESPONDING if self.tag == "ActivityManager" else Category.APP_CRASH
+
 
 def _android_crashes(lines: Iterable[str], app_id: str) -> Iterator[AppCrash]:
     for block in _blocks(lines):
+        if _app_of(_process(block)) != app_id:
+            continue
         match block.tag:
             case "AndroidRuntime":
-                crash = _exception(block.lines, app_id)
+                yield _exception(block.lines, app_id)
             case "DEBUG":
-                crash = _tombstone(block.lines, app_id)
+                yield _tombstone(block.lines, app_id)
             case _:
-                crash = _not_responding(block.lines, app_id)
-        if crash is not None:
-            yield crash
+                yield _not_responding(block.lines)
+
+
+def _crashed_apps(log: str, category: Category) -> list[str]:
+    """Those that crashed (app_crash), or did not respond (app_not_responding), the last one last."""
+    blocks = (block for block in _blocks(_lines(log)) if block.category is category)
+    return list(filter(None, (_app_of(_process(block)) for block in blocks)))
+
+
+def _app_of(process: str) -> str:
+    """The app of a process; it may have several: com.example.shop:sync."""
+    return process.partition(":")[0]
+
+
+def _organisation(app_id: str) -> str:
+    return ".".join(app_id.split(".")[:2])
 
 
 def _blocks(lines: Iterable[str]) -> list[_Block]:
@@ -197,6 +263,22 @@ def _blocks(lines: Iterable[str]) -> list[_Block]:
 
 
 _OF_PROCESS = re.compile(r"Process: ([\w.:]{1,200}), PID: [0-9]", re.ASCII)
+_DIED = re.compile(r"pid: [0-9]{1,7}, tid: .{0,200}>>> (\S{1,200}) <<<", re.ASCII)
+_ANR = re.compile(r"ANR in (\S{1,200})(?: \((\S{1,400})\))?", re.ASCII)
+
+
+def _process(block: _Block) -> str:
+    """The name of the process of which the block is; "" if it does not say it."""
+    match block.tag:
+        case "AndroidRuntime":
+            named = (match[1] for line in block.lines[:5] if (match := _OF_PROCESS.match(line)))
+        case "DEBUG":
+            named = (match[1] for line in block.lines if (match := _DIED.search(line)))
+        case _:
+            named = (match[1] for line in block.lines[:1] if (match := _ANR.match(line)))
+    return next(named, "")
+
+
 _EXCEPTION = re.compile(r"([A-Za-z_$][\w$]*(?:\.[\w$]+)+)(?::\s?(.*))?$", re.ASCII)
 _FRAME = re.compile(r"at ([^\s()][^()]{0,400})\(([^()]{0,200})\)", re.UNICODE)
 _PLATFORM_FRAMES = (
@@ -212,11 +294,8 @@ class _Exception:
     frames: list[tuple[str, str]] = field(default_factory=list)
 
 
-def _exception(lines: Sequence[str], app_id: str) -> AppCrash | None:
+def _exception(lines: Sequence[str], app_id: str) -> AppCrash:
     """A stack trace of Java or Kotlin: the exception that caused the others, where the app's own code was."""
-    process = next((match[1] for line in lines[:5] if (match := _OF_PROCESS.match(line))), "")
-    if not _is_of(process, app_id):
-        return None
     causes = _causes(lines)
     if not causes:
         return AppCrash("uncaught exception")
@@ -250,8 +329,7 @@ def _head(said: str) -> list[_Exception]:
 
 def _own_frame(frames: Sequence[tuple[str, str]], app_id: str) -> tuple[str, str]:
     """The first frame of the app's package, else of its organisation, else of what is not of the platform."""
-    organisation = ".".join(app_id.split(".")[:2])
-    for prefix in (app_id, organisation):
+    for prefix in (app_id, _organisation(app_id)):
         for name, place in frames:
             if name.startswith(f"{prefix}."):
                 return name, place
@@ -259,17 +337,13 @@ def _own_frame(frames: Sequence[tuple[str, str]], app_id: str) -> tuple[str, str
     return next(others, frames[0] if frames else ("", ""))
 
 
-_DIED = re.compile(r"pid: [0-9]{1,7}, tid: .{0,200}>>> (\S{1,200}) <<<", re.ASCII)
 _SIGNAL = re.compile(r"signal [0-9]{1,3} \((\w{1,20})\), code -?[0-9]{1,7} \((\w{1,40})", re.ASCII)
 _NATIVE_FRAME = re.compile(r"#[0-9]{1,4} pc [0-9a-f]{1,16}\s{1,9}(\S{1,500})(.*)", re.ASCII)
 _SYMBOL = re.compile(r"\((\S.{0,500}?)\+[0-9]{1,12}\)(?: \(BuildId|$)", re.ASCII)
 
 
-def _tombstone(lines: Sequence[str], app_id: str) -> AppCrash | None:
+def _tombstone(lines: Sequence[str], app_id: str) -> AppCrash:
     """A native crash: the signal, and the function of the app's own library."""
-    died = next((match for line in lines if (match := _DIED.search(line))), None)
-    if died is None or not _is_of(died[1], app_id):
-        return None
     signal = next((match for line in lines if (match := _SIGNAL.search(line))), None)
     kind = f"{signal[1]} ({signal[2]})" if signal is not None else "native crash"
     said = _value_of(lines, "Abort message:").strip("'") or _value_of(lines, "Cause:")
@@ -281,21 +355,11 @@ def _tombstone(lines: Sequence[str], app_id: str) -> AppCrash | None:
     return AppCrash(kind, said, f"{symbol[1].rpartition(') (')[2]} of {library}" if symbol is not None else library)
 
 
-_ANR = re.compile(r"ANR in (\S{1,200})(?: \((\S{1,400})\))?", re.ASCII)
-
-
-def _not_responding(lines: Sequence[str], app_id: str) -> AppCrash | None:
+def _not_responding(lines: Sequence[str]) -> AppCrash:
     match = _ANR.match(lines[0])
-    if match is None or not _is_of(match[1], app_id):
-        return None
-    activity = f" (in {match[2]})" if match[2] else ""
+    activity = f" (in {match[2]})" if match is not None and match[2] else ""
     said = _value_of(lines, "Reason:").partition(" (")
     return AppCrash("ANR", f"{said[0]}{activity}".strip(), category=Category.APP_NOT_RESPONDING)
-
-
-def _is_of(process: str, app_id: str) -> bool:
-    """Whether it is a process of the app, which may have several: com.example.shop:sync."""
-    return process.partition(":")[0] == app_id
 
 
 def _value_of(lines: Iterable[str], name: str) -> str:

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from mobiletest_automation import logs
-from mobiletest_automation.devices.port import Device, DeviceFailure, DeviceLog, PageSource
+from mobiletest_automation.devices.port import Device, DeviceFailure, DeviceInfo, DeviceLog, PageSource
+from mobiletest_automation.devices.watcher import Watcher
 from mobiletest_automation.evidence.crashes import (
+    app_of_dialog,
     explain_by_crash,
+    explain_by_dialog,
     explain_by_exception,
     find_crash,
     find_page_exception,
@@ -24,6 +27,8 @@ from mobiletest_automation.model.results import ScreenArea
 from mobiletest_automation.outcome import StepFailed
 from mobiletest_automation.screen.elements import Element
 from mobiletest_automation.screen.identity import area_of
+from mobiletest_automation.screen.outline import Outline
+from mobiletest_automation.screen.system_dialogs import SystemDialog, find_system_dialog
 
 # For a screenshot and a tree together.
 CAPTURE_SECONDS = 10.0
@@ -71,24 +76,49 @@ class FailureCapture:
         self._capture_seconds = capture_seconds
         self._unresponsive = False
         self.device: Device | None = None
+        # What reads the screen of the device.
+        self.watcher: Watcher | None = None
         self.app = AppNames()
+        self._read_before: Outline | None = None
+
+    def begin_step(self) -> None:
+        """Note that a screen which is read from now on is that of a new step."""
+        self._read_before = self.watcher.seen if self.watcher is not None else None
 
     async def explain(self, failed: StepFailed) -> StepFailed:
-        """The failure with what the log says of the app: how it crashed, if it did. Never raises.
+        """The failure with what the log says of the app: how it crashed, if it did; and with a dialog of the system
+        that the step has seen. Never raises.
 
         To be called as soon as the step has failed: what is in the log then came before the failure.
         """
         if self.device is None or self._unresponsive or failed.category.fault is not Fault.TEST:
             return failed
         try:
-            async with asyncio.timeout_at(min(_time() + LOG_SECONDS, self._run_ends)):
-                log = await self.device.log()
-            return _explained(failed, log, self.device.info.flow_platform, self.app, self._recorder.secrets.mask)
-        except (TimeoutError, DeviceFailure):
-            return failed
+            dialog, log = self._seen_dialog(), await self._read_log(self.device)
+            return _explained(failed, log, dialog, self.device.info, self.app, self._recorder.secrets.mask)
         except Exception as error:
             logger.warning("evidence_failed", what="crash", exc_info=error)
             return failed
+
+    async def app_of_dialog(self, dialog: SystemDialog) -> tuple[str, bool]:
+        """The app of which the dialog is, "" if that is not certain; and whether it is the app under test."""
+        log = await self._read_log(self.device) if self.device is not None else DeviceLog()
+        app_id = log.app_id or self.app.id
+        app = app_of_dialog(dialog, log, app_id)
+        return app, app == app_id
+
+    async def _read_log(self, device: Device) -> DeviceLog:
+        """Empty if it cannot be read in time."""
+        try:
+            async with asyncio.timeout_at(min(_time() + LOG_SECONDS, self._run_ends)):
+                return await device.log()
+        except (TimeoutError, DeviceFailure):
+            return DeviceLog()
+
+    def _seen_dialog(self) -> SystemDialog | None:
+        """On the last screen that the step under way has read, of a phone."""
+        read = self.watcher.seen if self.watcher is not None else None
+        return find_system_dialog(read.root) if read is not None and read is not self._read_before else None
 
     async def capture_screen(
         self, index: int | None, element: Element | None = None, *, late: bool = False
@@ -196,9 +226,14 @@ def _without_middle(text: str) -> str:
 
 
 def _explained(
-    failed: StepFailed, log: DeviceLog, platform: str, app: AppNames, mask: Callable[[str], str]
+    failed: StepFailed,
+    log: DeviceLog,
+    dialog: SystemDialog | None,
+    info: DeviceInfo,
+    app: AppNames,
+    mask: Callable[[str], str],
 ) -> StepFailed:
-    app_id = log.app_id or app.id
+    app_id, platform = log.app_id or app.id, info.flow_platform
     if platform == "web":
         thrown = find_page_exception(mask(log.recent), app_id)
         return explain_by_exception(failed, thrown) if thrown is not None else failed
@@ -208,5 +243,12 @@ def _explained(
         crash = find_reported_crash([mask(report) for report in log.reports], app_id)
     if crash is not None:
         return explain_by_crash(failed, crash, app_id)
+    shown_app = app_of_dialog(dialog, log, app_id) if dialog is not None else ""
     earlier = find_crash(mask(log.since_launch), app_id, platform, app.name)
-    return name_earlier_crash(failed, earlier, app_id) if earlier is not None else failed
+    if earlier is not None:
+        if shown_app == app_id:
+            return explain_by_crash(failed, earlier, app_id)
+        failed = name_earlier_crash(failed, earlier, app_id)
+    if dialog is None:
+        return failed
+    return explain_by_dialog(failed, dialog, shown_app if earlier is None and shown_app != app_id else "")

@@ -62,6 +62,15 @@ class ExecutionMode:
 
 
 @dataclass(frozen=True, slots=True)
+class DismissDialogs:
+    """Which dialogs of the system are dismissed when a step waits behind them; None means that the field is not set."""
+
+    permission: bool | None = None
+    other_app_crash: bool | None = None
+    other_app_not_responding: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunConfig:
     """A run configuration as written; None means that the field is not set. `env` are variables of the tests.
 
@@ -76,6 +85,7 @@ class RunConfig:
     disable_grid: bool | None = None
     env: Environment = field(default_factory=dict)
     screens: Screens | None = None
+    dismiss_dialogs: DismissDialogs = DismissDialogs()
 
 
 DEFAULTS = RunConfig(
@@ -95,7 +105,7 @@ DEFAULTS = RunConfig(
 
 _NOTHING = RunConfig()
 
-Part = TypeVar("Part", LlmConfig, ExecutionMode, RunConfig)
+Part = TypeVar("Part", LlmConfig, ExecutionMode, DismissDialogs, RunConfig)
 
 
 def with_defaults(*written: RunConfig) -> RunConfig:
@@ -108,6 +118,7 @@ def with_defaults(*written: RunConfig) -> RunConfig:
             _over(result, config),
             llm_config=_over(result.llm_config, config.llm_config),
             execution_mode=_over(result.execution_mode, config.execution_mode),
+            dismiss_dialogs=_over(result.dismiss_dialogs, config.dismiss_dialogs),
             env=override(result.env, config.env),
         )
     return result

@@ -23,6 +23,7 @@ from mobiletest_automation.outcome import (
     hang_limit,
     tolerable_failures,
 )
+from mobiletest_automation.steps.dialog_dismisser import DialogDismisser
 from mobiletest_automation.steps.goal_runner import GoalRunner, SentencesResult
 from mobiletest_automation.steps.human_help import HumanHelp
 from mobiletest_automation.steps.screen_questions import ScreenQuestions
@@ -50,6 +51,7 @@ class StepRunner:
         capture: FailureCapture,
         transcripts: TranscriptRecorder,
         memory: ScreenMemory,
+        dialogs: DialogDismisser,
         scripts: ScriptRunner,
         seconds: float,
         left_out: frozenset[str],
@@ -67,6 +69,7 @@ class StepRunner:
         self._capture = capture
         self._transcripts = transcripts
         self._memory = memory
+        self._dialogs = dialogs
         self._scripts = scripts
         self._seconds = seconds
         self._left_out = left_out
@@ -130,6 +133,8 @@ class StepRunner:
                 return
             await self._device.begin_step()
             self._memory.begin(index)
+            self._capture.begin_step()
+            self._dialogs.begin_step()
             outcome = await self._run_with_help(index, step, command)
         await self._transcripts.store(index)
         if outcome is None:

@@ -21,6 +21,7 @@ from mobiletest_automation.model.results import Resolution, StepResult, StepStat
 from mobiletest_automation.model.run_config import (
     DEFAULTS,
     CacheRetryMode,
+    DismissDialogs,
     ExecutionMode,
     FallbackTrigger,
     Grounder,
@@ -89,6 +90,7 @@ configs = st.builds(
     cache_retry_mode=st.none() | st.sampled_from(CacheRetryMode),
     fallback_trigger=st.none() | st.sampled_from(FallbackTrigger),
     disable_grid=maybe_bool,
+    dismiss_dialogs=st.builds(DismissDialogs, maybe_bool, maybe_bool, maybe_bool),
 )
 
 

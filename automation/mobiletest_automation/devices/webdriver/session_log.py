@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from time import monotonic
 
-from mobiletest_automation.devices.port import DeviceFailure, DeviceLog
+from mobiletest_automation.devices.port import LEFT_OUT, DeviceFailure, DeviceLog
 from mobiletest_automation.devices.webdriver.driver_session import DriverSession
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, Json
 from mobiletest_automation.flows.texts import cut, cut_beginning
@@ -20,7 +20,6 @@ REPORT_LENGTH = 128 * 1024
 # A driver keeps some 10,000 lines of a phone's log, which a busy phone writes in half a minute.
 COLLECT_EVERY_SECONDS = 10.0
 COLLECT_SECONDS = 5.0
-LEFT_OUT = "\n[...]\n"
 # Milliseconds from 1970 to the year 10000.
 _LAST_TIME = 253_402_300_800_000
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from mobiletest_automation.devices.port import AppUnderTest, DeviceFailure
+from mobiletest_automation.devices.port import LEFT_OUT, AppUnderTest, DeviceFailure
 from mobiletest_automation.model.failures import Category
 from tests.fakes.devices import FakeDevice, button, screen
+from tests.unit.automation import dialogs
 from tests.unit.automation.attempts import failure_of, run
 from tests.unit.automation.evidence.test_crashes import SHOP, fatal, joined, not_responding
 
@@ -111,3 +112,76 @@ async def test_a_log_that_cannot_be_read_changes_nothing() -> None:
     silent.failing["log"] = DeviceFailure(Category.SESSION_LOST, "gone")
     failure = failure_of(await run(silent, "Tap Buy", build=BUILD, step_seconds=1))
     assert failure.category is Category.ELEMENT_NOT_FOUND
+
+
+SYSTEM_UI = "com.android.systemui"
+ANR_OF_SYSTEM_UI = joined(not_responding(SYSTEM_UI))
+
+
+def hidden_by(dialog: str, recently: str = "", before: str = "", *others: str) -> FakeDevice:
+    """A phone on which a dialog, and windows of `others`, are all that is on the screen."""
+    shown = FakeDevice(dialogs.android(*others, dialog))
+    shown.logged, shown.logged_recently = f"{before}\n{recently}", recently
+    return shown
+
+
+@pytest.mark.parametrize("step", ["Tap Pay", "I see Pay", {"assertVisible": "Pay"}])
+async def test_the_dialog_of_another_app_is_no_fault_of_the_test(step: object) -> None:
+    phone = hidden_by(dialogs.not_responding(), ANR_OF_SYSTEM_UI)
+    failure = failure_of(await run(phone, step, build=BUILD, step_seconds=1))
+    assert failure.category is Category.DEVICE_UNAVAILABLE
+    assert failure.reason == "the system showed that an app does not respond, of com.android.systemui"
+    assert failure.message.startswith(f'{failure.reason}: "System UI isn\'t responding"; ')
+    assert "Pay" in failure.message
+
+
+async def test_the_dialog_of_the_app_under_test_is_its_crash() -> None:
+    """Also if the app has crashed before the last two steps: the dialog shows that it was not started again."""
+    for recently, before in ((CRASHED, ""), ("", CRASHED)):
+        failure = failure_of(
+            await run(hidden_by(dialogs.crashed(), recently, before), "Tap Pay", build=BUILD, step_seconds=1)
+        )
+        assert (failure.category, failure.reason) == (Category.APP_CRASH, REASON)
+
+
+@pytest.mark.parametrize(
+    ("dialog", "recently", "before"),
+    [
+        # No log says of which app it is.
+        (dialogs.not_responding("Shop isn't responding"), "", ""),
+        (dialogs.not_responding(), joined(fatal(SYSTEM_UI)), ""),
+        # Before the last two steps: whether the dialog has been there since then is unknown.
+        (dialogs.not_responding(), "", ANR_OF_SYSTEM_UI),
+        # Both, or what may be a process of the app.
+        (dialogs.not_responding(), ANR_OF_SYSTEM_UI, joined(not_responding())),
+        (dialogs.not_responding(), joined(not_responding("com.example.sync")), ""),
+        # The lines of the app may be among those that are missing.
+        (dialogs.not_responding(), f"{LEFT_OUT}{ANR_OF_SYSTEM_UI}", ""),
+        (dialogs.permission(), ANR_OF_SYSTEM_UI, ""),
+    ],
+)
+async def test_a_dialog_of_which_the_app_is_unknown_is_named_and_changes_nothing(
+    dialog: str, recently: str, before: str
+) -> None:
+    failure = failure_of(await run(hidden_by(dialog, recently, before), "Tap Pay", build=BUILD, step_seconds=1))
+    assert (failure.category, failure.reason) == (Category.ELEMENT_NOT_FOUND, "Pay was not found")
+    assert "(the system " in failure.message
+
+
+async def test_a_dialog_beside_the_app_and_a_wrong_step_change_nothing() -> None:
+    beside = hidden_by(dialogs.not_responding(), ANR_OF_SYSTEM_UI, "", dialogs.shop("Buy"))
+    failure = failure_of(await run(beside, "Tap Pay", build=BUILD, step_seconds=1))
+    assert (failure.category, failure.reason) == (Category.ELEMENT_NOT_FOUND, "Pay was not found")
+    assert '(the system showed that an app does not respond, of com.android.systemui: "System' in failure.message
+    alone = hidden_by(dialogs.not_responding(), ANR_OF_SYSTEM_UI)
+    failure = failure_of(await run(alone, "Tap close", {"assertTrue": "${false}"}, build=BUILD, step_seconds=1))
+    assert failure.category is Category.ASSERTION_FAILED  # the step looked at no screen
+
+
+async def test_a_dialog_that_the_test_handles_is_no_failure() -> None:
+    steps = [{"tapOn": {"text": "Pay", "optional": True}}, "Tap wait", {"tapOn": "Pay"}]
+    phone = hidden_by(dialogs.not_responding(), ANR_OF_SYSTEM_UI)
+    answered, pay = phone.show, dialogs.android(dialogs.shop("Pay"))
+    phone.show = lambda now: pay if any(done.startswith("tap wait") for done in phone.done) else answered
+    result = await run(phone, *steps, build=BUILD, step_seconds=1)
+    assert (result.failure, phone.done[-2:]) == (None, ["tap wait", "tap Pay"])

@@ -3,6 +3,7 @@
 from mobiletest_automation.model.run_config import (
     DEFAULTS,
     CacheRetryMode,
+    DismissDialogs,
     ExecutionMode,
     FallbackTrigger,
     Grounder,
@@ -29,14 +30,17 @@ def test_the_request_overrides_the_workflow_field_by_field() -> None:
         llm_config=LlmConfig(primary_model="big", planning_model="planner"),
         execution_mode=ExecutionMode(retries=3, enable_planning=True, enable_reflection=True),
         disable_grid=True,
+        dismiss_dialogs=DismissDialogs(permission=True, other_app_crash=True),
     )
     request = RunConfig(
         llm_config=LlmConfig(primary_model="small"),
         execution_mode=ExecutionMode(retries=0, enable_reflection=False),
         run_id="42",
+        dismiss_dialogs=DismissDialogs(permission=False),
     )
     merged = with_defaults(workflow, request)
     assert merged.llm_config == LlmConfig(primary_model="small", planning_model="planner")
     assert merged.execution_mode.retries == 0
     assert (merged.execution_mode.enable_planning, merged.execution_mode.enable_reflection) == (True, False)
     assert (merged.disable_grid, merged.run_id) == (True, "42")
+    assert merged.dismiss_dialogs == DismissDialogs(permission=False, other_app_crash=True)

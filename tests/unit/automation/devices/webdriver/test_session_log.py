@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mobiletest_automation.devices.webdriver import session_log
+from mobiletest_automation.devices.port import LEFT_OUT
 from mobiletest_automation.devices.webdriver.hub_connection import DriverError, HubUnreachable, Json
 from mobiletest_automation.devices.webdriver.session_log import PART_LIMIT, SessionLog
 from mobiletest_automation.model.failures import Category
@@ -80,7 +80,7 @@ async def test_a_long_log_keeps_its_beginning_and_its_end(hub: Logging, log: Ses
         await log.read()
     hub.log("last")
     text = (await log.read()).text
-    assert (text.startswith("first\n"), text.endswith("last\n"), text.count(session_log.LEFT_OUT)) == (True, True, 1)
+    assert (text.startswith("first\n"), text.endswith("last\n"), text.count(LEFT_OUT)) == (True, True, 1)
     assert len(text) < PART_LIMIT + 100
 
 
