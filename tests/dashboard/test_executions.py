@@ -156,24 +156,72 @@ async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(me
     page = member.page
     await member.open(f"/executions/{execution}")
     await page.get_by_role("rowheader").get_by_role("link", name=test["name"]).click()
-    viewer = page.locator(".viewer")
-    await expect(viewer.locator("figcaption")).to_have_text('Step 3: Verify that "Pay" is enabled')
-    marked = viewer.locator("rect")
-    assert float(await marked.get_attribute("width") or 0) > 0
-    await viewer.locator("a[data-zoom]").click()
+    title, after = page.locator("[data-title]"), page.locator("[data-screen=after]")
+    await expect(title).to_have_text('Step 3: Verify that "Pay" is enabled')
+    await expect(after).to_contain_text("At the failure")
+    assert float(await after.locator("rect").get_attribute("width") or 0) > 0
+    await after.locator("a[data-zoom]").click()
     await expect(page.get_by_role("dialog", name="Screen")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog", name="Screen")).to_be_hidden()
-    films = viewer.locator(".filmstrip a")
-    await expect(films).to_have_count(2)
-    await films.nth(1).focus()
+    films = page.locator(".filmstrip a")
+    await films.last.focus()
     await page.keyboard.press("ArrowLeft")
-    await expect(films.nth(0)).to_be_focused()
-    await expect(films.nth(0)).to_have_attribute("aria-current", "true")
-    await expect(viewer.locator("figcaption")).to_contain_text("Step 2")
-    assert await marked.get_attribute("width") == "0"
+    await expect(films.nth(-2)).to_be_focused()
+    await expect(films.nth(-2)).to_have_attribute("aria-current", "true")
+    await expect(title).to_contain_text("Step 2")
+    assert await after.locator("rect").get_attribute("width") == "0"
     await page.locator(".steps").get_by_role("link", name="is enabled").click()
-    await expect(viewer.locator("figcaption")).to_contain_text("Step 3")
+    await expect(title).to_contain_text("Step 3")
+
+
+async def test_steps_have_addresses_and_keys(member: Visitor, world: World) -> None:
+    """The keys do nothing where somebody types."""
+    execution, _ = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
+    run = await world.only_run(await world.ended(execution))
+    page, title = member.page, member.page.locator("[data-title]")
+    await member.open(f"/executions/{execution}/runs/{run['id']}#step-2")
+    await expect(title).to_contain_text("Step 2")
+    await page.keyboard.press("j")
+    await expect(title).to_contain_text("Step 3")
+    await expect(page).to_have_url(re.compile("#step-3$"))
+    await page.keyboard.press("k")
+    await page.keyboard.press("k")
+    await expect(title).to_contain_text("Step 1")
+    for _ in range(2):
+        await page.keyboard.press("j")
+    await page.get_by_text("Elements of the screen").click()
+    search = page.get_by_role("searchbox", name="Search elements")
+    await search.fill("butt")
+    await search.press_sequentially("on")
+    await search.press("k")
+    await search.press("Backspace")
+    elements = page.locator(".elements button")
+    await expect(elements).to_have_count(1)
+    await expect(elements).to_have_text('button "Pay" disabled')
+    await expect(title).to_contain_text("Step 3")
+    await elements.click()
+    assert float(await page.locator("[data-screen=before] rect").get_attribute("width") or 0) > 0
+    assert await defects_shown(member) == {}
+
+
+async def test_lines_of_the_log_stand_beside_their_step(member: Visitor, world: World) -> None:
+    """By their time; a line without one belongs to the line before it."""
+    execution, _ = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
+    run = await world.only_run(await world.ended(execution))
+    page, steps = member.page, run["attempts"][0]["steps"]
+    log = f"{steps[0]['started_at']} INFO first\n{steps[2]['started_at']} WARN third\n  more\n"
+    await page.route(re.compile(r"artifacts/attempt-1-log.txt$"), lambda route: route.fulfill(body=log))
+    await member.open(f"/executions/{execution}/runs/{run['id']}#step-3")
+    await page.get_by_text("Log at this step").click()
+    lines = page.locator("[data-step-log] pre")
+    await expect(lines).to_have_text(f"{steps[2]['started_at']} WARN third\n  more")
+    await page.keyboard.press("k")
+    await expect(page.locator("[data-step-log]")).to_contain_text("No line was written")
+    await page.unroute_all()
+    await page.reload()
+    await page.get_by_text("Log at this step").click()
+    await expect(page.locator("[data-step-log]")).to_contain_text("no time of day")
 
 
 async def test_a_failure_of_an_imported_flow_says_where_it_is_written(member: Visitor, world: World) -> None:

@@ -1,8 +1,6 @@
-"""The pages of executions: all of them, one with its runs, a run with its pictures, and the queue."""
+"""The pages of executions: all of them, one with its runs, a run with its traces, and the queue."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +9,7 @@ from aiohttp import web
 from services.gateway.dashboard.apps import base_branch_of, repository_url
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
+from services.gateway.dashboard.traces import trace_of
 from services.gateway.http.json_responses import HttpError
 
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 2, 500
@@ -86,8 +85,7 @@ async def show_run(request: web.Request) -> Values:
         "run": run,
         **await _breakage(request, run, _base_branch(request, execution)),
         "repository": repository_url([run]),
-        "pictures_of": pictures_of,
-        "step_class": step_class,
+        "trace_of": trace_of,
     }
 
 
@@ -118,71 +116,3 @@ async def show_queue(request: web.Request) -> Values:
         "workers": workers,
         "poll_seconds": POLL_SECONDS,
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A screenshot. `area` (x, y, width, height) is where the step's element is, as shares of the picture, if known."""
-
-    name: str
-    url: str
-    caption: str
-    label: str
-    failed: bool = False
-    area: Mapping[str, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Pictures:
-    """The pictures by name. `first` is the newest screen of an attempt under way, then that of the step that failed, or
-    the last one; `actual` can become a baseline.
-    """
-
-    by_name: Mapping[str, Picture]
-    first: Picture | None
-    actual: Picture | None
-
-
-def pictures_of(attempt: Mapping[str, Any]) -> Pictures:
-    """The screenshots of an attempt of the REST interface."""
-    steps = {step["screenshot"]: step for step in attempt["steps"] if step["screenshot"]}
-    shown = [each for each in attempt["artifacts"] if each["kind"] == "screenshot" and each["url"]]
-    pictures = [_picture(each["name"], each["url"], steps.get(each["name"])) for each in shown]
-    first = next((picture for picture in pictures if picture.failed), pictures[-1] if pictures else None)
-    return Pictures(
-        by_name={picture.name: picture for picture in pictures},
-        first=_newest_screen(attempt) or first,
-        actual=next((picture for picture in pictures if picture.name.endswith("-actual.png")), None),
-    )
-
-
-def _newest_screen(attempt: Mapping[str, Any]) -> Picture | None:
-    """The newest screen of an attempt under way that was kept."""
-    if attempt["status"] != "running":
-        return None
-    kept = (step for step in reversed(attempt["steps"]) if step.get("screen") and step["screen"]["picture_url"])
-    step = next(kept, None)
-    if step is None:
-        return None
-    label, screen = f"Step {step['index'] + 1}", step["screen"]
-    area = (screen.get("element") or {}).get("area")
-    return Picture(screen["picture"], screen["picture_url"], f"{label}: {step['text']}", label, area=area)
-
-
-def _picture(name: str, url: str, step: Mapping[str, Any] | None) -> Picture:
-    if step is None:
-        return Picture(name, url, caption=_label(name), label=_label(name))
-    label = f"Step {step['index'] + 1}"
-    failed = step["status"] == "failed"
-    return Picture(name, url, f"{label}: {step['text']}", label, failed=failed, area=step["element_area"])
-
-
-def _label(name: str) -> str:
-    """What a picture of no step is called: "question 1" of "attempt-1-step-003-question-1.png"."""
-    parts = name.removesuffix(".png").split("-")
-    return " ".join(parts[4 if "step" in parts[2:3] else 2 :])
-
-
-def step_class(step: Mapping[str, Any]) -> str:
-    """How a step looks."""
-    return str({"warned": "no-verdict", None: "queued"}.get(step["status"], step["status"]))

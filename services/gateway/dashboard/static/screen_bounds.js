@@ -22,3 +22,8 @@ export function readScreenWidth(source) {
   const found = [...page.querySelectorAll("[bounds]")].map((e) => readBounds({ bounds: e.getAttribute("bounds") }));
   return found.reduce((most, bounds) => Math.max(most, bounds ? bounds.x + bounds.width : 0), 0);
 }
+
+/** Move a rectangle of an svg to "x y width height" in its units. */
+export function mark(rectangle, area) {
+  for (const [index, name] of ["x", "y", "width", "height"].entries()) rectangle.setAttribute(name, area[index]);
+}
