@@ -212,9 +212,14 @@ def _outcome_properties(run: RunResult) -> dict[str, str]:
         "attempts": str(run.attempts[-1].number if run.attempts else 0),
         "flaky": "true" if is_flaky(run.attempts) else None,
         "category": run.failure.category.value if run.failure else None,
+        "bindings_changed": _bindings_changed(last) if last and run.success else None,
         "completed_at": run.completed_at.isoformat() if run.completed_at else None,
     }
     return given(values)
+
+
+def _bindings_changed(attempt: Attempt) -> str:
+    return "; ".join(f"step {change.step_index + 1}: {change.message}" for change in attempt.bindings_changed)
 
 
 def given(properties: Mapping[str, str | None]) -> dict[str, str]:

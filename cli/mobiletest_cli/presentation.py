@@ -15,6 +15,7 @@ COLUMNS = ("Test", "Result", "Build", "Device", "Time", "Reason")
 _ENDINGS = ("passed", "failed", "no verdict", "cancelled")
 _REASON_LENGTH = 120
 _VARIANT_LENGTH = 60
+_BINDINGS_SHOWN = 5
 
 
 def outcome(run: Run) -> str:
@@ -145,12 +146,27 @@ def show_headline(output: Output, execution: Execution, runs: Sequence[Run]) -> 
 
 
 def notes(runs: Sequence[Run]) -> list[str]:
-    """What results do not say: sentences about parts of tests, and what simulated devices ran instead of the app."""
+    """What results do not say, in sentences.
+
+    Those are about parts of tests, about steps that have bound other elements than before, and about what simulated
+    devices ran instead of the app.
+    """
     names = labels(runs)
     partial = [
         f"{names[run['id']]}: {note}" if len(runs) > 1 else str(note) for run in runs if (note := run.get("partial"))
     ]
-    return [*partial, *filter(None, [simulation(runs)])]
+    return [*partial, *_bindings_changed(runs, names), *filter(None, [simulation(runs)])]
+
+
+def _bindings_changed(runs: Sequence[Run], names: Mapping[str, str]) -> list[str]:
+    """Which steps of runs that passed have bound other elements than in their last passes."""
+    changes = [
+        f"{names[run['id']]}, step {change['step_index'] + 1}: {_one_line(change['message'])}."
+        for run in runs
+        for change in (run.get("report_metadata") or {}).get("bindings_changed", ())
+    ]
+    more = len(changes) - _BINDINGS_SHOWN
+    return [*changes[:_BINDINGS_SHOWN], *([f"{more} more steps have bound other elements."] if more > 0 else [])]
 
 
 def simulation(runs: Sequence[Run]) -> str:

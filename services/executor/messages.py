@@ -235,7 +235,7 @@ def _variant(variant: Variant) -> variant_pb2.Variant | None:
 
 def _report_metadata(run: Run) -> Struct:
     outcome = report_metadata(run)
-    if outcome["artifacts"] or run.failure is not None:
+    if outcome["artifacts"] or "bindings_changed" in outcome or run.failure is not None:
         return json_to_struct(outcome)
     return _shared_struct(tuple({**outcome, "artifacts": ()}.items()))
 

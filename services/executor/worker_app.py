@@ -24,12 +24,14 @@ from services.executor.storage.baselines import MongoBaselines
 from services.executor.storage.change_notifier import MongoReleasedRuns
 from services.executor.storage.live_steps import MongoLiveAttempts
 from services.executor.storage.model_usage import MongoModelUsage
+from services.executor.storage.past_bindings import MongoPastBindings
 from services.executor.storage.retained_runs import MongoRetainedRuns
 from services.executor.storage.screens import MongoScreens
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.storage.workers import MongoSlotLeases, MongoUncleanDevices, MongoWorkers
 from services.executor.worker.artifact_uploader import ArtifactUploader
 from services.executor.worker.attempts import AutomatedAttempts, Models
+from services.executor.worker.binding_alarm import BindingAlarm
 from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
 from services.executor.worker.claim_loop import ClaimLoop, ReleaseWatcher, RunRequestHandler
 from services.executor.worker.file_cache import FileCache
@@ -168,6 +170,7 @@ async def _automated_attempts(shared: Resources, pools: PooledDevices) -> Automa
         models=await _open_models(shared),
         http_for=_script_http(shared),
         screens=WorkerScreens(MongoScreens(shared.mongo, shared.objects), shared.catalog.limits),
+        binding_alarm=BindingAlarm(MongoPastBindings(shared.mongo)),
     )
 
 

@@ -95,6 +95,7 @@ def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnap
         list_item=list_item(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
         variant=_variant(run),
         simulation=_simulation(run),
+        bindings_changed="bindings_changed" in run.report_metadata.fields,
     )
 
 

@@ -19,6 +19,7 @@ class CiStory(Story):
     _executions = 0
     # What simulated devices run instead of the app.
     simulation: Simulation | None = None
+    bindings_changed: bool = False
 
     def tell(self, *snapshots: Snapshot) -> None:
         super().tell(*(self._named(told) if isinstance(told, RunSnapshot) else told for told in snapshots))
@@ -93,6 +94,8 @@ class CiStory(Story):
         if self.simulation:
             built_in = self.simulation is Simulation.BUILT_IN_MODEL
             item.metadata.update({"simulated": True, "built_in_model": built_in})
+        if self.bindings_changed:
+            item.report_metadata.update({"bindings_changed": [{"step_index": 0, "message": "it bound another one"}]})
         if run.failure:
             item.report_metadata.update({"category": run.failure.category, "top_failure": run.failure.message})
         if run.build:
@@ -100,4 +103,11 @@ class CiStory(Story):
         if run.completed_at and run.status is not Status.QUEUED:
             item.completed_at.FromDatetime(run.completed_at)
         listed = item.SerializeToString()
-        return replace(run, branch=branch, commit_sha=commit, list_item=listed, simulation=self.simulation)
+        return replace(
+            run,
+            branch=branch,
+            commit_sha=commit,
+            list_item=listed,
+            simulation=self.simulation,
+            bindings_changed=self.bindings_changed,
+        )

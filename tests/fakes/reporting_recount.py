@@ -165,7 +165,8 @@ def _recency(run: RunSnapshot) -> tuple[object, str]:
 def _last(run: RunSnapshot | None) -> LastRun | None:
     if run is None or run.outcome is None:
         return None
-    return LastRun(run.ended_at, run.run_id, run.execution_id, run.outcome, run.seconds, run.simulation)
+    changed = run.bindings_changed
+    return LastRun(run.ended_at, run.run_id, run.execution_id, run.outcome, run.seconds, run.simulation, changed)
 
 
 def _named(finished: Iterable[RunSnapshot]) -> SourceRevision | None:

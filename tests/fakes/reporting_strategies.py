@@ -148,6 +148,7 @@ def _run(
         "created_at": draw(st.sampled_from([None, start - timedelta(seconds=90)])),
         "variant": draw(st.sampled_from(VARIANTS)),
         "simulation": draw(st.sampled_from([None, *Simulation])),
+        "bindings_changed": draw(st.booleans()),
     }
     return _life(common, start, ending, Failure(message[0], message[1], "tapOn", draw(st.integers(0, 3))))
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from mobiletest_automation.model.failures import CANCELLATIONS, Category, Failure, Fault
-from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult, end_steps
+from mobiletest_automation.model.results import Artifact, AttemptResult, BindingChange, StepResult, end_steps
 from mobiletest_automation.model.states import Status, advance
 
 
@@ -42,6 +42,7 @@ class Attempt:
     mode: AttemptMode = AttemptMode.USUAL
     cache_failed: bool = False
     human_helped: bool = False
+    bindings_changed: tuple[BindingChange, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     steps: tuple[StepResult, ...] = ()
 
@@ -86,6 +87,7 @@ def close_attempt(attempt: Attempt, result: AttemptResult, now: datetime) -> Att
         artifacts=result.artifacts,
         cache_failed=result.cache_failed,
         human_helped=result.human_helped,
+        bindings_changed=result.bindings_changed,
     )
 
 

@@ -143,6 +143,14 @@ def end_steps(steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class BindingChange:
+    """A step of an attempt that passed has bound another element than in its last passes, as `message` says."""
+
+    step_index: int
+    message: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptResult:
     """What a worker reports at the end of an attempt, which passed when there is no failure.
@@ -159,3 +167,4 @@ class AttemptResult:
     artifacts: tuple[Artifact, ...] = ()
     cache_failed: bool = False
     human_helped: bool = False
+    bindings_changed: tuple[BindingChange, ...] = ()

@@ -118,6 +118,13 @@ def is_same(one: ElementIdentity, other: ElementIdentity) -> bool:
     return one.words == other.words if one.words or other.words else one.path == other.path
 
 
+def identity_key(identity: ElementIdentity) -> tuple[object, ...]:
+    """Equal only for what `is_same` calls the same, and different for the same element only if one has no id."""
+    if identity.id:
+        return (identity.id,)
+    return (identity.role, identity.ancestors[:1], identity.words, "" if identity.words else identity.path)
+
+
 def find_same(identity: ElementIdentity, outline: Outline) -> Element | None:
     """The one visible element of the screen that is this one; None if none is, or if several could be.
 

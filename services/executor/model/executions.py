@@ -243,10 +243,20 @@ def artifact_url(run: Run, artifact: Artifact) -> str:
     return f"/api/v1/executions/{run.execution_id}/runs/{run.id}/artifacts/{artifact.name}"
 
 
+def bindings_changed(run: Run) -> list[Document]:
+    """Which steps of a run that passed have bound another element than in its last passes, and what they bound."""
+    changes = run.attempts[-1].bindings_changed if run.success else ()
+    return [{"step_index": change.step_index, "message": change.message} for change in changes]
+
+
 def report_metadata(run: Run) -> Document:
-    """Category and reason of the failure, whether the run was flaky, and links to its artifacts."""
-    failure = run.failure
+    """Category and reason of the failure, whether the run was flaky, and links to its artifacts.
+
+    Of a run whose bindings have changed also these.
+    """
+    failure, changes = run.failure, bindings_changed(run)
     return {
+        **({"bindings_changed": changes} if changes else {}),
         "category": failure.category if failure else None,
         "top_failure": (failure.reason or failure.message) if failure else None,
         "flaky": run.flaky,

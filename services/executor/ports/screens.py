@@ -1,10 +1,13 @@
 """Ports of what is kept of screens."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.byte_ranges import FilePart
+from services.executor.model.past_bindings import StepPast
 from services.executor.model.screens import ScreenKey, StoredScreen
 
 # The reason of errors about what is not stored, or not any more.
@@ -65,3 +68,24 @@ class RetainedScreens(ScreenBytes, Protocol):
 
     async def delete(self, screens: Sequence[StoredScreen]) -> int:
         """Delete them, but for those that were referred to since they were read. Returns how many were deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class BindingsKey:
+    """Whose bindings are compared: those of a test on one platform and app, in the variant of a run."""
+
+    org_id: str
+    test_id: str
+    platform: Platform | None
+    app_id: str | None
+    variant_id: str
+
+
+class PastBindings(Protocol):
+    """What the steps of tests have bound when they passed."""
+
+    async def load(self, key: BindingsKey) -> tuple[StepPast, ...]:
+        """Empty if the test has not passed yet, or not for long."""
+
+    async def save(self, key: BindingsKey, steps: Sequence[StepPast], day: date) -> None:
+        """Replace it; it is kept for DAYS_KEPT days from this one."""

@@ -16,6 +16,7 @@ from services.executor.storage.schema import (
     index_step_cache,
     make_collections,
     make_evidence,
+    make_past_bindings,
     make_screens,
     make_variants,
 )
@@ -42,4 +43,5 @@ MIGRATIONS = (
     Migration("0008_screens", make_screens),
     Migration("0009_runs_with_screens", index_runs_with_screens),
     Migration("0010_questions", index_questions),
+    Migration("0011_past_bindings", make_past_bindings),
 )

@@ -4,6 +4,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel, UpdateOne
 
 from mobiletest_automation.model.states import Status
 from services.chassis.mongo import Mongo
+from services.executor.model.past_bindings import DAYS_KEPT
 
 EXECUTIONS = "executions"
 RUNS = "runs"
@@ -20,6 +21,7 @@ VARIANTS = "variants"
 EVIDENCE = "evidence"
 RUN_COUNTS = "run_counts"
 SCREENS = "screens"
+PAST_BINDINGS = "past_bindings"
 # The index of an organisation's screens, from which their bytes are added up.
 SCREENS_OF_ORGANISATION = "of_organisation"
 # The index of an organisation's runs whose artifacts are kept, by their ends.
@@ -32,6 +34,7 @@ ORG_LOCKS_COUNT = 256
 DUPLICATE_KEY = 11000
 DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
 VARIANTS_KEPT_SECONDS = 365 * 24 * 3600
+PAST_BINDINGS_KEPT_SECONDS = DAYS_KEPT * 24 * 3600
 LOST_WORKERS_KEPT_SECONDS = 24 * 3600
 
 # Set to a run's end as long as the run's artifacts are kept: retention finds runs by it.
@@ -162,6 +165,10 @@ async def make_screens(mongo: Mongo) -> None:
         SCREENS_OF_ORGANISATION, ("org_id", ASCENDING), ("used_on", ASCENDING), ("size_bytes", DESCENDING)
     )
     await mongo.collection(SCREENS).create_indexes([of_organisation, _index("unused", ("used_on", ASCENDING))])
+
+
+async def make_past_bindings(mongo: Mongo) -> None:
+    await mongo.collection(PAST_BINDINGS).create_indexes([_expiry("used_on", PAST_BINDINGS_KEPT_SECONDS)])
 
 
 async def index_runs_with_screens(mongo: Mongo) -> None:

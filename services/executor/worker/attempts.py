@@ -15,7 +15,7 @@ from mobiletest_automation.llm.budget import BudgetTracker, ModelBudget
 from mobiletest_automation.llm.conversation import MASK, ChatModel
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import NO_PLATFORM, Failure
-from mobiletest_automation.model.results import AttemptResult
+from mobiletest_automation.model.results import AttemptResult, BindingChange
 from mobiletest_automation.model.run_config import Screens
 from mobiletest_automation.ports import Human, ScreenStore
 from mobiletest_automation.scripting.http import SendHttp
@@ -26,6 +26,7 @@ from services.executor.model.lifecycle import may_ask_model, may_use_cache
 from services.executor.pools.pooled_devices import PooledDevices
 from services.executor.ports.baselines import Baselines, TestKey
 from services.executor.ports.runs import Claim, Progress, RunArtifacts
+from services.executor.worker.binding_alarm import BindingAlarm
 from services.executor.worker.build_provider import BuildProvider
 from services.executor.worker.live_steps import LiveStepsWriter
 from services.executor.worker.model_quota import DailyModelQuota
@@ -74,6 +75,7 @@ class AutomatedAttempts:
         human_for: Callable[[Claim], Human] | None = None,
         http_for: Callable[[str], SendHttp] | None = None,
         screens: WorkerScreens | None = None,
+        binding_alarm: BindingAlarm | None = None,
     ) -> None:
         """`human_for` returns the person who can be asked about a claimed run; None: nobody can be asked.
 
@@ -94,6 +96,7 @@ class AutomatedAttempts:
         self._human_for = human_for
         self._http_for = http_for
         self._screens = screens
+        self._binding_alarm = binding_alarm
         self._releasing: set[asyncio.Task[None]] = set()
 
     @property
@@ -127,7 +130,13 @@ class AutomatedAttempts:
             secrets = secret_texts_of(request)
             logs.add_mask(secrets.mask)
             with splitting_no_secret(secrets):
-                return await self._run(claim, request, build, progress)
+                result = await self._run(claim, request, build, progress)
+        return replace(result, bindings_changed=await self._bindings_changed(claim, result))
+
+    async def _bindings_changed(self, claim: Claim, result: AttemptResult) -> tuple[BindingChange, ...]:
+        if result.failure is not None or self._binding_alarm is None:
+            return ()
+        return await self._binding_alarm.note_pass(claim.run, result.steps)
 
     async def _run(
         self, claim: Claim, request: AttemptRequest, build: AppUnderTest, progress: Progress

@@ -47,7 +47,8 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
 
 def last_run(run: RunSnapshot, outcome: Outcome) -> LastRun:
     """The finished run as a cell stores it."""
-    return LastRun(run.ended_at, run.run_id, run.execution_id, outcome, run.seconds, run.simulation)
+    changed = run.bindings_changed
+    return LastRun(run.ended_at, run.run_id, run.execution_id, outcome, run.seconds, run.simulation, changed)
 
 
 def _source_revision(known: SourceRevision | None, run: RunSnapshot) -> SourceRevision | None:

@@ -112,6 +112,7 @@ class RunSnapshot:
     list_item: bytes = b""
     variant: Variant = EMPTY_VARIANT
     simulation: Simulation | None = None
+    bindings_changed: bool = False
 
     @property
     def subject(self) -> Subject:

@@ -109,6 +109,7 @@ class LastRun:
     outcome: Outcome
     seconds: float | None
     simulation: Simulation | None = None
+    bindings_changed: bool = False
 
     @property
     def recency(self) -> tuple[datetime, str]:

@@ -71,6 +71,7 @@ def decode_last_run(document: Document | None) -> LastRun | None:
         _OUTCOMES[document["outcome"]],
         document["seconds"],
         _SIMULATIONS[document.get("simulation")],
+        document.get("bindings_changed", False),
     )
 
 

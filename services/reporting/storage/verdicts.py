@@ -266,6 +266,7 @@ def gate_run(document: Document) -> GateRun:
         expired=expired,
         variant=document.get("variant", ""),
         simulation=_simulation(item.metadata),
+        bindings_changed="bindings_changed" in item.report_metadata.fields,
     )
 
 

@@ -70,8 +70,7 @@ class Gates:
         counts = GateCounts(total, sum(run.passed for run in ended), max(0, total - len(ended)))
         result = decide_result(counts, [reason.rule for reason in reasons])
         await pause()
-        simulations = [run.simulation for run in ended]
-        summary = gate_summary(result, reasons, counts, request.base_branch, simulations=simulations)
+        summary = gate_summary(result, reasons, counts, request.base_branch, ended=ended)
         await pause()
         return Gate(
             request.execution_id,
@@ -150,13 +149,13 @@ class BuildGates:
         reasons = await self._reasons.of(runs, base_branch, storms)
         counts = GateCounts(len(tested.names), passed, tested.pending)
         result = decide_result(counts, [reason.rule for reason in reasons])
-        simulations = await list_in_turns(run.simulation for cell in tested.judged.values() if (run := _deciding(cell)))
+        ended = await list_in_turns(run for cell in tested.judged.values() if (run := _deciding(cell)))
         missing = [name for _, name in tested.not_run]
         await pause()
         return BuildGate(
             build,
             result,
-            gate_summary(result, reasons, counts, base_branch, BUILD, missing, simulations=simulations),
+            gate_summary(result, reasons, counts, base_branch, BUILD, missing, ended=ended),
             build_coverage(build.version, len(with_verdict), counts.total, len(tested.tests - tested.names.keys())),
             base_branch,
             reasons,

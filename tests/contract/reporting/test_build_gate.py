@@ -76,6 +76,15 @@ async def test_says_what_simulated_devices_ran_instead_of_the_build(story: Store
     assert (await gate_of(story, build)).summary == gate.summary
 
 
+async def test_says_in_how_many_runs_a_step_has_bound_another_element(story: StoredCiStory) -> None:
+    build = story.on("feature", "1", pay="passed")
+    story.bindings_changed = True
+    story.ci(build, "feature", go="passed")
+    assert (await gate_of(story, build, "pay", "go")).summary.endswith(
+        " passed. In 1 run that passed, steps have bound other elements than in their last passes."
+    )
+
+
 async def test_runs_without_a_verdict_block_unless_the_test_has_an_earlier_one(story: StoredCiStory) -> None:
     build = story.on("feature", "1", pay="passed", go="infra")
     story.ci(build, "feature", pay="infra", go="cancelled")

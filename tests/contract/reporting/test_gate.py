@@ -130,6 +130,16 @@ class TestAResult:
             "nothing. In 1 of 3 runs simulated devices ran a model instead of the app."
         )
 
+    async def test_says_in_how_many_runs_a_step_has_bound_another_element(self, story: StoredCiStory) -> None:
+        story.bindings_changed = True
+        execution = story.ci(story.build("1"), "feature", total=2, pay="passed", go="passed")
+        gate = await story.gate(execution)
+        assert (gate.result, gate.reasons) == (GateResult.PASS, [])
+        assert gate.summary == (
+            "Passed: all 2 runs passed. In 2 runs that passed, steps have bound other elements than in their last "
+            "passes."
+        )
+
     async def test_counts_a_test_once_and_names_the_first_three(self, story: StoredCiStory) -> None:
         build = story.build("1")
         execution = story.ci(build, "feature", total=7, a="failed", b="failed", c="failed", d="failed", e="passed")

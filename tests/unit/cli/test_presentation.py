@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mobiletest_cli.output import Output
-from mobiletest_cli.presentation import current_build, show_failure, show_headline, show_runs, state
+from mobiletest_cli.presentation import current_build, notes, show_failure, show_headline, show_runs, state
 from tests.unit.cli.report_samples import failed, passed, report
 
 
@@ -77,3 +77,12 @@ def test_a_run_that_a_person_helped_has_not_simply_passed(capsys: pytest.Capture
     shown = capsys.readouterr().out
     assert shown.count("passed with help") == 2
     assert "Pay: A person helped." in shown
+
+
+def test_a_pass_whose_steps_have_bound_other_elements_says_so() -> None:
+    changes = [{"step_index": index, "message": 'the step bound button "Pay later"'} for index in range(7)]
+    runs = [passed("Log in"), passed("Pay", report_metadata={"bindings_changed": changes})]
+    shown = notes(runs)
+    assert shown[0] == 'Pay, step 1: the step bound button "Pay later".'
+    assert shown[-1] == "2 more steps have bound other elements."
+    assert len(shown) == 6

@@ -11,7 +11,14 @@ from junitparser.xunit2 import JUnitXml, TestCase
 
 from mobiletest_automation.flows.positions import SourcePosition
 from mobiletest_automation.model.failures import Category, Failure
-from mobiletest_automation.model.results import Artifact, ArtifactGone, AttemptResult, StepResult, StepStatus
+from mobiletest_automation.model.results import (
+    Artifact,
+    ArtifactGone,
+    AttemptResult,
+    BindingChange,
+    StepResult,
+    StepStatus,
+)
 from mobiletest_automation.model.variants import Variant
 from services.executor import junit
 from services.executor.model import lifecycle
@@ -191,6 +198,13 @@ def test_what_a_simulated_device_ran_stands_in_words_in_property_and_output() ->
     assert "its built-in model instead of" in said
     assert (case(run).findtext("system-out") or "").startswith(f"{said}\n\n")
     assert "simulation" not in properties(finish(claimed_run(), replace(passing(), simulated=False)))
+
+
+def test_steps_that_have_bound_other_elements_are_a_property_of_a_pass() -> None:
+    changes = BindingChange(0, "the step bound x"), BindingChange(4, "the step bound y")
+    run = finish(claimed_run(), replace(passing(), bindings_changed=changes))
+    assert properties(run)["bindings_changed"] == "step 1: the step bound x; step 5: the step bound y"
+    assert "bindings_changed" not in properties(finish(claimed_run(), passing()))
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,13 @@ def test_the_last_attempt_says_what_a_simulated_device_ran(
     assert told_run(run_changed(attempts=[])).simulation is None
 
 
+def test_a_run_says_whether_its_steps_have_bound_other_elements() -> None:
+    message = run_changed()
+    assert not told_run(message).bindings_changed
+    message.run.report_metadata.update({"bindings_changed": [{"step_index": 2, "message": "it bound another one"}]})
+    assert told_run(message).bindings_changed
+
+
 def test_a_run_in_a_variant_has_a_subject_of_its_own() -> None:
     """The values of an old event are none, and those of a wrong type are left out."""
     assert told_run(run_changed()).subject == "test-1"

@@ -73,6 +73,7 @@ class GateRun:
     expired: bool = False
     variant: str = ""
     simulation: Simulation | None = None
+    bindings_changed: bool = False
 
     @property
     def subject(self) -> Subject:

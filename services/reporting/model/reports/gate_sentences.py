@@ -20,6 +20,7 @@ from services.reporting.model.reports.gate import (
     GateRun,
 )
 from services.reporting.model.snapshots import Simulation, Status
+from services.reporting.model.tables import LastRun
 
 Versions = Mapping[str, str]  # current versions by build
 
@@ -119,6 +120,15 @@ def _simulated(count: int, total: int, model: str) -> str:
     return f"{opening} devices ran {model}."
 
 
+def bindings_note(runs: Sequence[GateRun | LastRun]) -> str:
+    """In how many of these ended runs a step has bound another element than before; empty for none."""
+    count = sum(run.bindings_changed for run in runs)
+    if not count:
+        return ""
+    passed = "1 run that passed" if count == 1 else f"{count} runs that passed"
+    return f"In {passed}, steps have bound other elements than in their last passes."
+
+
 def gate_summary(
     result: GateResult,
     reasons: Sequence[GateReason],
@@ -127,9 +137,9 @@ def gate_summary(
     unit: GateUnit = EXECUTION,
     not_run: Sequence[str] = (),
     *,
-    simulations: Sequence[Simulation | None] = (),
+    ended: Sequence[GateRun | LastRun] = (),
 ) -> str:
-    """One sentence for a person, and more if some of the `simulations`, of all ended runs that count, are not None.
+    """One sentence for a person, and more on simulated devices and changed bindings of the `ended` runs that count.
 
     `not_run` are the names of the tests of a build that did not run there.
     """
@@ -143,7 +153,8 @@ def gate_summary(
         parts.append(f"{plural(len(not_run), 'test was', 'tests were')} not run ({quote_names(not_run)})")
     if counts.pending and result is GateResult.BLOCK:
         parts.append(f"{plural(counts.pending, 'run has', 'runs have')} not ended")
-    return " ".join(filter(None, [f"{'; '.join(parts)}.", simulation_note(simulations)]))
+    notes = simulation_note([run.simulation for run in ended]), bindings_note(ended)
+    return " ".join(filter(None, [f"{'; '.join(parts)}.", *notes]))
 
 
 def _opening(result: GateResult, reasons: Sequence[GateReason], counts: GateCounts, unit: GateUnit) -> str:

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from mobiletest_automation.model.failures import Category, Failure
-from mobiletest_automation.model.results import Artifact, ArtifactGone
+from mobiletest_automation.model.results import Artifact, ArtifactGone, BindingChange
 from mobiletest_automation.model.states import RunCounts, Status, outcome
+from services.chassis.proto_values import struct_to_json
+from services.executor.messages import run_proto
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import (
@@ -183,6 +185,17 @@ def test_report_metadata_of_a_flaky_run_lists_its_artifacts() -> None:
             }
         ],
     }
+
+
+def test_changed_bindings_are_those_of_a_run_that_passed() -> None:
+    changed = replace(passing(), bindings_changed=(BindingChange(2, "the step bound another element"),))
+    run = claimed_run()
+    passed = lifecycle.finish(run, run.fencing_token, changed, later(1), LIMITS)
+    expected = [{"step_index": 2, "message": "the step bound another element"}]
+    assert report_metadata(passed)["bindings_changed"] == expected
+    assert struct_to_json(run_proto(execution_of(passed), passed).report_metadata)["bindings_changed"] == expected
+    assert "bindings_changed" not in report_metadata(replace(passed, success=False))
+    assert "bindings_changed" not in report_metadata(finished_run(claimed_run(), passes=True))
 
 
 def test_report_metadata_of_a_failed_run_prefers_the_short_reason() -> None:
