@@ -243,7 +243,7 @@ def artifact_url(run: Run, artifact: Artifact) -> str:
     return f"/api/v1/executions/{run.execution_id}/runs/{run.id}/artifacts/{artifact.name}"
 
 
-def bindings_changed(run: Run) -> list[Document]:
+def bindings_changed(run: Run) -> list[dict[str, Value]]:
     """Which steps of a run that passed have bound another element than in its last passes, and what they bound."""
     changes = run.attempts[-1].bindings_changed if run.success else ()
     return [{"step_index": change.step_index, "message": change.message} for change in changes]
