@@ -275,7 +275,7 @@ async def _run(app: App, run: str, case: Case, *, words: Words, platform: str) -
     running = device.app.installed
     assert running is not None
     seen: list[SeenScreen] = []
-    # The last screen is the first one again: what comes after the end of a test is not known.
+    # The steps of the test are the same in both builds; the last screen is the first one again.
     for place, screen in enumerate((*app.screens, next(iter(app.screens)))):
         running.go(screen)
         if chance.random() < 0.3:
@@ -283,7 +283,7 @@ async def _run(app: App, run: str, case: Case, *, words: Words, platform: str) -
         tree = await device.view.tree()
         key = f"{case.name} {run} {place}"
         case.pictures[key] = draw_styles(await device.view.screenshot(), tree, screen, app)
-        step = f'Open the "{screen}" screen'
+        step = f"Open tab {place}"
         seen.append(SeenScreen(tree, run, "Visit everything", step, place, key))
     return seen
 

@@ -88,7 +88,7 @@ def _reported(changes: Iterable[ScreenChange]) -> Iterable[tuple[ScreenChange, E
     for screen in changes:
         if screen.kind is ScreenChangeKind.CHANGED:
             yield from ((screen, each) for each in screen.elements)
-        else:
+        elif screen.kind is not ScreenChangeKind.UNKNOWN:
             yield screen, None
 
 

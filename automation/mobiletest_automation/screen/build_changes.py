@@ -2,10 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from mobiletest_automation.screen.changes import (
+    COMES_AND_GOES,
+    NOT_REACHED,
     ElementChange,
     ElementChangeKind,
     ReadPicture,
@@ -55,10 +57,18 @@ def compare_builds(
         if here is not None and there is not None:
             changes += _compare(MatchedScreen(here, there), read_picture)
         elif there is not None:
-            changes += _compare_presence(there, journeys[1], journeys[0], ScreenChangeKind.NEW)
+            changes.append(_compare_presence(there, journeys[1], journeys[0], ScreenChangeKind.NEW))
         elif here is not None:
-            changes += _compare_presence(here, journeys[0], journeys[1], ScreenChangeKind.GONE)
+            changes.append(_compare_presence(here, journeys[0], journeys[1], ScreenChangeKind.GONE))
     return changes
+
+
+@dataclass(slots=True)
+class _Place:
+    """How far a run of a test has come: `path` is a hash of the steps until now with their indices."""
+
+    path: int = 0
+    times: Counter[str] = field(default_factory=Counter)
 
 
 class _Journey:
@@ -66,23 +76,22 @@ class _Journey:
 
     def __init__(self, screens: Iterable[SeenScreen]) -> None:
         self.seen: list[tuple[SeenScreen, Moment]] = []
-        # The runs that reached a moment, and by test how far into the test it was.
+        # The runs that reached a moment, and those that came to a step on a path.
         self.reached: dict[Moment, set[str]] = defaultdict(set)
-        self._at: dict[Moment, int] = {}
-        times: Counter[tuple[str, str, str]] = Counter()
+        self.came_by: dict[int, set[str]] = defaultdict(set)
+        # The paths on which runs came to a moment.
+        self.paths: dict[Moment, set[int]] = defaultdict(set)
+        places: dict[tuple[str, str], _Place] = defaultdict(_Place)
         trees: dict[int, Element] = {}
         for seen in screens:
-            key = seen.run_id, seen.test, seen.step
-            moment = Moment(seen.test, seen.step, times[key])
-            times[key] += 1
+            place = places[seen.run_id, seen.test]
+            place.path = hash((place.path, seen.test, seen.step, seen.step_index))
+            moment = Moment(seen.test, seen.step, place.times[seen.step])
+            place.times[seen.step] += 1
             self.reached[moment].add(seen.run_id)
-            self._at[moment] = max(self._at.get(moment, 0), seen.step_index)
+            self.came_by[place.path].add(seen.run_id)
+            self.paths[moment].add(place.path)
             self.seen.append((_share_tree(seen, trees), moment))
-
-    def later(self, moment: Moment) -> Iterator[Moment]:
-        """The moment and those after it in its test."""
-        at = self._at[moment]
-        return (each for each, place in self._at.items() if each.test == moment.test and place >= at)
 
 
 def _share_tree(seen: SeenScreen, trees: dict[int, Element]) -> SeenScreen:
@@ -107,22 +116,26 @@ def _merge(sightings: list[Sighting]) -> MergedScreen | None:
 
 def _compare_presence(
     screen: MergedScreen, own: _Journey, other: _Journey, kind: ScreenChangeKind
-) -> list[ScreenChange]:
-    """The screen, if every run saw it at some moment, and runs of the other build came further without seeing it.
+) -> ScreenChange:
+    """The screen is new or gone if every run saw it at some moment, and runs of the other build did not see it there.
 
-    What the other build's runs did not reach is not known: then a new screen is not certain, and none is gone.
+    Those must have come there by the same steps: else another test was run, or the test was changed, and it is not
+    known.
     """
     steady = [moment for moment, runs in screen.moments.items() if runs.keys() == own.reached[moment]]
-    if not steady:
-        return []
     runs = {run for moment in steady for run in screen.moments[moment]}
-    passed = {run for moment in steady for later in own.later(moment) for run in other.reached.get(later, ())}
-    if not passed and kind is ScreenChangeKind.GONE:
-        return []
+    passed = {run for moment in steady for path in own.paths[moment] for run in other.came_by.get(path, ())}
+    reason = "" if passed else NOT_REACHED if steady else COMES_AND_GOES
     example = screen.examples[0]
-    certain = min(len(runs), len(passed)) >= RUNS_TO_BE_CERTAIN
     before, after = (example, None) if kind is ScreenChangeKind.GONE else (None, example)
-    return [ScreenChange(kind=kind, name=screen_name(example.tree), certain=certain, before=before, after=after)]
+    return ScreenChange(
+        kind=ScreenChangeKind.UNKNOWN if reason else kind,
+        name=screen_name(example.tree),
+        certain=min(len(runs), len(passed)) >= RUNS_TO_BE_CERTAIN,
+        before=before,
+        after=after,
+        reason=reason,
+    )
 
 
 def screen_name(tree: Element) -> str:

@@ -67,13 +67,20 @@ class ScreenChangeKind(StrEnum):
     NEW = "new"
     GONE = "gone"
     CHANGED = "changed"
+    UNKNOWN = "unknown"
+
+
+# Why it is not known whether a screen that one build saw is new or gone.
+NOT_REACHED = "no run of the other build came to a step that shows it in the same way"
+COMES_AND_GOES = "only some of the runs that came to its steps saw it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenChange:
     """`before` and `after` are examples of the screen; `elements` are the changes on one that is CHANGED.
 
-    A change is `certain` if at least RUNS_TO_BE_CERTAIN runs of each build could have shown the opposite.
+    A change is `certain` if at least RUNS_TO_BE_CERTAIN runs of each build could have shown the opposite. `reason` says
+    why a screen that one build saw is UNKNOWN in the other.
     """
 
     kind: ScreenChangeKind
@@ -82,12 +89,13 @@ class ScreenChange:
     before: SeenScreen | None = None
     after: SeenScreen | None = None
     elements: tuple[ElementChange, ...] = ()
+    reason: str = ""
 
 
 def summarize(changes: Sequence[ScreenChange]) -> list[str]:
     """A line for each change, certain ones first; the last line counts those beyond LINES_LIMIT.
 
-    The lines are well-formed and act on no terminal or CI system. They are no Markdown: escape them there.
+    What is unknown has no line. The lines are well-formed and act on no terminal or CI system. They are no Markdown: escape them there.
     """
     lines: list[str] = []
     for certain in (True, False):
@@ -100,10 +108,12 @@ def summarize(changes: Sequence[ScreenChange]) -> list[str]:
 
 def _screen_lines(change: ScreenChange, *, certain: bool) -> list[str]:
     screen, end = _harmless(change.name), "" if certain else " (not certain)"
+    if change.kind is ScreenChangeKind.UNKNOWN:
+        return []
     if change.kind is not ScreenChangeKind.CHANGED:
         verb = "is new" if change.kind is ScreenChangeKind.NEW else "is gone"
         return [f"Screen {screen} {verb}{end}"] if change.certain is certain else []
-    lines = [f"{screen}: {_describe(each)}{end}" for each in change.elements if each.certain is certain]
+    lines = [f"{screen}: {describe(each)}{end}" for each in change.elements if each.certain is certain]
     if len(lines) > LINES_OF_SCREEN:
         lines[LINES_OF_SCREEN - 1 :] = [f"{screen}: {len(lines) - LINES_OF_SCREEN + 1} more changes{end}"]
     return lines
@@ -119,7 +129,8 @@ _VERBS = {
 }
 
 
-def _describe(change: ElementChange) -> str:
+def describe(change: ElementChange) -> str:
+    """What changed, in one harmless line: `button "Pay" was renamed to "Buy"`."""
     return f"{_subject(change)} {_verb(change)}{f' ({change.count} rows)' if change.count > 1 else ''}"
 
 

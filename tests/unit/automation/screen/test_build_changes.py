@@ -9,7 +9,14 @@ from PIL import Image, ImageDraw
 from benchmarks.planted_apps import SHOP, make_case
 from benchmarks.planted_changes import Score
 from mobiletest_automation.screen.build_changes import compare_builds
-from mobiletest_automation.screen.changes import LINES_LIMIT, ScreenChange, SeenScreen, summarize
+from mobiletest_automation.screen.changes import (
+    COMES_AND_GOES,
+    LINES_LIMIT,
+    NOT_REACHED,
+    ScreenChange,
+    SeenScreen,
+    summarize,
+)
 from mobiletest_automation.screen.elements import Bounds, Element, Role
 
 WIDTH, HEIGHT, LINE = 400, 800, 40
@@ -111,27 +118,42 @@ HOME = screen(text("Welcome"), Element(role=Role.BUTTON, text="Shop"), title=tex
 REVIEW = screen(text("Is this right?"), Element(role=Role.BUTTON, text="Yes"), title=text("Review"))
 
 
-def journeys(*trees: Element) -> list[SeenScreen]:
+def journeys(*trees: Element, runs: int = 3, test: str = "Buy", steps: str = "Go on") -> list[SeenScreen]:
     return [
-        SeenScreen(tree, run, "Buy", f"step {tree.children[1].text}", place)
-        for run in ("one", "two", "three")
-        for place, tree in enumerate(trees)
+        SeenScreen(tree, f"run {run}", test, steps, place) for run in range(runs) for place, tree in enumerate(trees)
     ]
 
 
-def kinds(changes: list[ScreenChange]) -> list[tuple[str, bool]]:
-    return [(change.kind.value, change.certain) for change in changes]
+def kinds(changes: list[ScreenChange]) -> list[tuple[str, bool, str]]:
+    return [(change.kind.value, change.certain, change.reason) for change in changes]
 
 
-def test_a_screen_is_new_or_gone_if_runs_of_the_other_build_passed_without_it() -> None:
+def test_a_screen_is_new_or_gone_if_runs_of_the_other_build_saw_something_else_at_its_step() -> None:
     with_review, without = journeys(HOME, REVIEW, CART), journeys(HOME, CART)
-    assert kinds(compare_builds(without, with_review)) == [("new", True)]
-    assert kinds(compare_builds(with_review, without)) == [("gone", True)]
+    assert kinds(compare_builds(without, with_review)) == [("new", True, "")]
+    assert kinds(compare_builds(with_review, without)) == [("gone", True, "")]
+    assert kinds(compare_builds(with_review, journeys(HOME, CART, runs=2))) == [("gone", False, "")]
 
 
-def test_a_screen_that_no_run_of_the_new_build_could_reach_is_not_gone() -> None:
-    assert compare_builds(journeys(HOME, CART), journeys(HOME)) == []
-    assert kinds(compare_builds(journeys(HOME), journeys(HOME, CART))) == [("new", False)]
+@pytest.mark.parametrize(
+    "other",
+    [
+        journeys(HOME),
+        journeys(HOME, CART, test="Another test"),
+        # the test has another step before, so that its steps may show other screens
+        journeys(HOME, CART, steps="Tap it"),
+    ],
+)
+def test_a_screen_is_not_known_where_no_run_of_the_other_build_came_to_its_step(other: list[SeenScreen]) -> None:
+    own = journeys(HOME, REVIEW)
+    assert kinds(compare_builds(own, other))[:1] == [("unknown", False, NOT_REACHED)]
+    assert ("unknown", False, NOT_REACHED) in kinds(compare_builds(other, own))
+
+
+def test_a_screen_that_only_some_runs_saw_is_not_known() -> None:
+    other_run = [replace(each, run_id="another run") for each in journeys(HOME, CART, runs=1)]
+    sometimes = [*journeys(HOME, REVIEW), *other_run]
+    assert kinds(compare_builds(sometimes, journeys(HOME, CART))) == [("unknown", False, COMES_AND_GOES)]
 
 
 def picture(color: str, shift: int = 0) -> bytes:
