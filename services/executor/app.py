@@ -31,6 +31,7 @@ from services.executor.ports.runs import Attempts
 from services.executor.queue_servicer import QueueServicer
 from services.executor.resolver_pool import ResolverPool
 from services.executor.resources import Resources, open_resources, track_sessions
+from services.executor.screen_pool import ScreenPool
 from services.executor.servicer import (
     BaselinesServicer,
     ExecutionFactsServicer,
@@ -52,6 +53,7 @@ from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.workers import MongoWorkers
 from services.executor.tree_reader import TreeReader
 from services.executor.usecases.baselines import BaselineUseCases
+from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.queue import QueueUseCases
@@ -118,9 +120,8 @@ async def _serve(shared: Resources) -> str:
     await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
     lease = MongoLease(shared.mongo, "run_recount", str(uuid4()), seconds=RUN_RECOUNT_LEASE_SECONDS)
     await shared.start("run_recount", RunRecount(MongoRunCounts(shared.mongo), lease).run())
-    trees = TreeReader()
-    shared.stack.push_async_callback(trees.close)
-    servicers = _servicers(shared, notifier, stored, trees=trees, resolver=await _open_resolver(shared))
+    resolver = await _open_resolver(shared)
+    servicers = _servicers(shared, notifier, stored, screens=_screens(shared), resolver=resolver)
     idempotency = Idempotency(shared.mongo)
     server = grpc_server.serve(
         shared.settings,
@@ -136,7 +137,12 @@ async def _serve(shared: Resources) -> str:
 
 
 def _servicers(
-    shared: Resources, notifier: ChangeNotifier, stored: MongoBaselines, *, trees: TreeReader, resolver: ResolverPool
+    shared: Resources,
+    notifier: ChangeNotifier,
+    stored: MongoBaselines,
+    *,
+    screens: ScreensServicer,
+    resolver: ResolverPool,
 ) -> list[grpc_server.Servicer]:
     """The services of the API."""
     executions = MongoExecutions(shared.transactions, shared.outbox)
@@ -145,14 +151,13 @@ def _servicers(
     baselines = BaselineUseCases(control, stored, shared.catalog.limits, shared.catalog)
     ledger = MongoModelUsage(shared.mongo)
     evidence = MongoRetainedRuns(shared.transactions)
-    screens = MongoScreens(shared.mongo, shared.objects)
     limits = LimitUseCases(
         executions,
         stored,
         shared.catalog.limits,
         ledger=ledger,
         evidence=evidence,
-        screens=screens,
+        screens=MongoScreens(shared.mongo, shared.objects),
         clock=SystemClock(),
     )
     return [
@@ -168,7 +173,7 @@ def _servicers(
         ),
         (
             screens_pb2_grpc.add_ScreensServicer_to_server,
-            ScreensServicer(ScreenUseCases(screens, trees)),
+            screens,
             "mobiletest.executor.v1.Screens",
         ),
         (steps_pb2_grpc.add_StepsServicer_to_server, StepsServicer(resolver), "mobiletest.executor.v1.Steps"),
@@ -188,6 +193,14 @@ def _servicers(
             "mobiletest.executor.v1.Queue",
         ),
     ]
+
+
+def _screens(shared: Resources) -> ScreensServicer:
+    screens, trees, jobs = MongoScreens(shared.mongo, shared.objects), TreeReader(), ScreenPool()
+    builds = AppScreenUseCases(MongoExecutions(shared.transactions, shared.outbox), screens, jobs)
+    for close in (trees.close, jobs.close, builds.close):
+        shared.stack.push_async_callback(close)
+    return ScreensServicer(ScreenUseCases(screens, trees), builds)
 
 
 def _queue(shared: Resources, executions: MongoExecutions) -> QueueUseCases:

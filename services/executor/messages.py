@@ -20,7 +20,7 @@ from mobiletest_automation.flows.environment import mask_environment
 from mobiletest_automation.flows.positions import SourcePosition
 from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.model.failures import Failure
-from mobiletest_automation.model.results import Artifact, ScreenArea, StepResult, StepScreen
+from mobiletest_automation.model.results import Artifact, BoundElement, ScreenArea, StepResult, StepScreen
 from mobiletest_automation.model.run_config import (
     CacheRetryMode,
     DismissDialogs,
@@ -300,10 +300,13 @@ def _area(area: ScreenArea | None) -> runs_pb2.ScreenArea | None:
 def _screen(screen: StepScreen | None) -> runs_pb2.StepScreen | None:
     if screen is None:
         return None
-    element = screen.element
-    bound = runs_pb2.BoundElement(**{**_fields(element), "area": _area(element.area)}) if element is not None else None
+    bound = bound_element_proto(screen.element) if screen.element is not None else None
     urls = {"tree_url": screen_url(screen.tree), "picture_url": screen_url(screen.picture)}
     return runs_pb2.StepScreen(**{**_fields(screen), **urls, "element": bound})
+
+
+def bound_element_proto(element: BoundElement) -> runs_pb2.BoundElement:
+    return runs_pb2.BoundElement(**{**_fields(element), "area": _area(element.area)})
 
 
 def screen_url(hash: str) -> str:

@@ -55,6 +55,7 @@ from services.executor.ports.executions import ExecutionFilter, Page
 from services.executor.resolver_pool import ResolverPool
 from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.baselines import BaselineUseCases
+from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl, NewSteps
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.screens import ScreenUseCases
@@ -263,8 +264,23 @@ _KEPT = ("http-cache-control", "private, max-age=86400, immutable")
 class ScreensServicer(screens_pb2_grpc.ScreensServicer):
     """Shows what is kept of screens."""
 
-    def __init__(self, usecases: ScreenUseCases) -> None:
+    def __init__(self, usecases: ScreenUseCases, builds: AppScreenUseCases) -> None:
         self._usecases = usecases
+        self._builds = builds
+
+    async def ListScreens(
+        self, request: screens_pb2.ListScreensRequest, context: Any
+    ) -> screens_pb2.ListScreensResponse:
+        screens = await self._builds.of_app(request.app_id.lower(), request.build.lower() or None)
+        first = (request.page - 1) * request.page_size
+        items = screens.items[first : first + request.page_size]
+        fields = page_fields(request, len(screens.items))
+        return screens_pb2.ListScreensResponse(items=items, runs=screens.runs, notice=screens.notice, **fields)
+
+    async def CompareScreens(
+        self, request: screens_pb2.CompareScreensRequest, context: Any
+    ) -> screens_pb2.ScreenComparison:
+        return await self._builds.compare(request.version_id.lower(), request.base.lower() or None)
 
     async def DownloadScreen(self, request: screens_pb2.DownloadScreenRequest, context: Any) -> AsyncIterator[HttpBody]:
         download = await self._usecases.download(request.hash, read_optional(request, "range"))

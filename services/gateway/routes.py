@@ -192,7 +192,8 @@ class OperationRoutes:
         by_id = {name: read_by_id(reader, self._id_field(name)) for name, reader in readers.items()}
         apps = AppInvocations(readers["GetApp"], stats)
         run_limits = executor_limits_pb2.DESCRIPTOR.services_by_name["RunLimits"].methods_by_name["ListRunLimits"]
-        classified = reports_pb2.DESCRIPTOR.services_by_name["Reports"].methods_by_name["ListClassifiedTests"]
+        unrouted = reports_pb2.DESCRIPTOR.services_by_name["Reports"].methods_by_name
+        classified, base = (unrouted[name] for name in ("ListClassifiedTests", "FindBaseBuild"))
         return {
             **by_id,
             "GetApp": apps.get,
@@ -211,6 +212,10 @@ class OperationRoutes:
             "ListBuildRuns": reports.run_history(readers["GetBuild"], "version_id", rpc("ListBuildRuns")),
             "ListTestRuns": reports.run_history(readers["GetTest"], "test_id", rpc("ListTestRuns")),
             "CompareBuilds": reports.build_comparison(readers["GetBuild"], readers["GetApp"], rpc("CompareBuilds")),
+            "ListScreens": reports.app_screens(readers["GetApp"], readers["GetBuild"], rpc("ListScreens")),
+            "CompareScreens": reports.screen_comparison(
+                readers["GetBuild"], readers["GetApp"], rpc("CompareScreens"), call_rpc(self._upstreams.rpc(base))
+            ),
             "GetBuildGate": reports.build_report(readers["GetBuild"], readers["GetApp"], rpc("GetBuildGate")),
             **{name: self._call_in_batch(name) for name in ("StartWorkflow", "StartTest", "StartTests")},
             "GetLimits": limits_in_use(

@@ -16,8 +16,8 @@ from services.reporting.model.reports.gate import BuildGate, Gate, GateReason
 async def comparison_message(comparison: Comparison) -> reports_pb2.BuildComparison:
     message = reports_pb2.BuildComparison(
         app_id=comparison.app_id,
-        build=_compared_build(comparison.build),
-        base=_compared_build(comparison.base),
+        build=compared_build_message(comparison.build),
+        base=compared_build_message(comparison.base),
         passing=comparison.passing,
         total=comparison.total,
     )
@@ -35,7 +35,8 @@ async def comparison_message(comparison: Comparison) -> reports_pb2.BuildCompari
     return message
 
 
-def _compared_build(build: ComparedBuild) -> reports_pb2.ComparedBuild:
+def compared_build_message(build: ComparedBuild) -> reports_pb2.ComparedBuild:
+    """A build in a comparison."""
     return reports_pb2.ComparedBuild(
         build_id=build.build_id,
         version=build.version,
@@ -67,8 +68,8 @@ def _breakage(breakage: Breakage | None) -> reports_pb2.Breakage | None:
     if breakage is None:
         return None
     return reports_pb2.Breakage(
-        first_failing=_compared_build(breakage.first_failing),
-        last_passing=_compared_build(breakage.last_passing) if breakage.last_passing else None,
+        first_failing=compared_build_message(breakage.first_failing),
+        last_passing=compared_build_message(breakage.last_passing) if breakage.last_passing else None,
         commit_range=breakage.commit_range,
     )
 

@@ -11,7 +11,12 @@ from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 from services.chassis.errors import Unavailable
 from services.chassis.proto_values import page_fields, read_optional
 from services.chassis.turns import discard, list_in_turns
-from services.reporting.gate_messages import build_gate_message, comparison_message, gate_message
+from services.reporting.gate_messages import (
+    build_gate_message,
+    compared_build_message,
+    comparison_message,
+    gate_message,
+)
 from services.reporting.messages import (
     add_quarantines,
     classified_query,
@@ -91,6 +96,10 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
             request.version_id.lower(), request.base.lower() or None, _revision(request), request.base_branch
         )
         return await comparison_message(comparison)
+
+    async def FindBaseBuild(self, request: reports_pb2.FindBaseBuildRequest, context: Any) -> reports_pb2.ComparedBuild:
+        base = await self._comparisons.base_of(request.version_id.lower(), _revision(request), request.base_branch)
+        return compared_build_message(base)
 
     async def GetGate(self, request: reports_pb2.GetGateRequest, context: Any) -> reports_pb2.Gate:
         gate_request = GateRequest(

@@ -118,6 +118,8 @@ class Story:
         await record("GetAppWorkspace", self.app["id"], trend_days=7)
         await record("GetAppCoverage", self.app["id"])
         await record("CompareBuilds", newest["id"], base=self.builds["1.0.0"]["id"])
+        await record("ListScreens", self.app["id"], build=newest["id"], page_size=1)
+        await record("CompareScreens", newest["id"], base=self.builds["1.0.0"]["id"])
         await record("GetGate", execution["id"], base_branch="main")
         await record("GetBuildGate", newest["id"], base_branch="main")
         await record("GetApp", self.app["id"])

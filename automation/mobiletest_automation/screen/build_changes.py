@@ -64,7 +64,7 @@ def compare_builds(
 
 
 @dataclass(slots=True)
-class _Place:
+class _Route:
     """How far a run of a test has come: `path` is a hash of the steps until now with their indices."""
 
     path: int = 0
@@ -81,16 +81,16 @@ class _Journey:
         self.came_by: dict[int, set[str]] = defaultdict(set)
         # The paths on which runs came to a moment.
         self.paths: dict[Moment, set[int]] = defaultdict(set)
-        places: dict[tuple[str, str], _Place] = defaultdict(_Place)
+        routes: dict[tuple[str, str], _Route] = defaultdict(_Route)
         trees: dict[int, Element] = {}
         for seen in screens:
-            place = places[seen.run_id, seen.test]
-            place.path = hash((place.path, seen.test, seen.step, seen.step_index))
-            moment = Moment(seen.test, seen.step, place.times[seen.step])
-            place.times[seen.step] += 1
+            route = routes[seen.run_id, seen.test]
+            route.path = hash((route.path, seen.test, seen.step, seen.step_index))
+            moment = Moment(seen.test, seen.step, route.times[seen.step])
+            route.times[seen.step] += 1
             self.reached[moment].add(seen.run_id)
-            self.came_by[place.path].add(seen.run_id)
-            self.paths[moment].add(place.path)
+            self.came_by[route.path].add(seen.run_id)
+            self.paths[moment].add(route.path)
             self.seen.append((_share_tree(seen, trees), moment))
 
 
@@ -114,9 +114,7 @@ def _merge(sightings: list[Sighting]) -> MergedScreen | None:
     return merged
 
 
-def _compare_presence(
-    screen: MergedScreen, own: _Journey, other: _Journey, kind: ScreenChangeKind
-) -> ScreenChange:
+def _compare_presence(screen: MergedScreen, own: _Journey, other: _Journey, kind: ScreenChangeKind) -> ScreenChange:
     """The screen is new or gone if every run saw it at some moment, and runs of the other build did not see it there.
 
     Those must have come there by the same steps: else another test was run, or the test was changed, and it is not

@@ -95,7 +95,8 @@ class ScreenChange:
 def summarize(changes: Sequence[ScreenChange]) -> list[str]:
     """A line for each change, certain ones first; the last line counts those beyond LINES_LIMIT.
 
-    What is unknown has no line. The lines are well-formed and act on no terminal or CI system. They are no Markdown: escape them there.
+    What is unknown has no line. The lines are well-formed and act on no terminal or CI system. They are no Markdown:
+    escape them there.
     """
     lines: list[str] = []
     for certain in (True, False):

@@ -91,12 +91,13 @@ def _comparable_shots(screen: MatchedScreen, moment: Moment, read_picture: ReadP
 
 
 def _shots(screen: MergedScreen, moment: Moment, size: tuple[int, int], read_picture: ReadPicture) -> list[_Shot]:
+    pictures = [
+        (number, screen.examples[number].tree, key)
+        for run, number in screen.moments[moment].items()
+        if (key := screen.pictures.get((moment, run))) and size_of(screen.examples[number].tree) == size
+    ]
     shots: list[_Shot] = []
-    for run, number in screen.moments[moment].items():
-        root = screen.examples[number].tree
-        key = screen.pictures.get((moment, run))
-        if key is None or size_of(root) != size or len(shots) == PICTURES_LIMIT:
-            continue
+    for number, root, key in islice(pictures, PICTURES_LIMIT):
         content = read_picture(key)
         picture = open_picture(content) if content is not None else None
         if picture is not None:

@@ -33,12 +33,13 @@ class ExecutionFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreensFilter:
-    """Ended runs of a test or of a build whose last attempt has kept screens; None matches all.
+    """Ended runs of a test, an app or a build whose last attempt has kept screens; None matches all.
 
-    Either `test_id` or `build_id` is set. `ended_before` continues a list.
+    At least one of the ids is set. `ended_before` continues a list.
     """
 
     test_id: str | None = None
+    app_id: str | None = None
     build_id: str | None = None
     success: bool | None = None
     ended_before: datetime | None = None

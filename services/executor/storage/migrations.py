@@ -13,6 +13,7 @@ from services.executor.storage.schema import (
     index_live_steps,
     index_questions,
     index_runs_with_screens,
+    index_screens_of_app,
     index_step_cache,
     make_collections,
     make_evidence,
@@ -44,4 +45,5 @@ MIGRATIONS = (
     Migration("0009_runs_with_screens", index_runs_with_screens),
     Migration("0010_questions", index_questions),
     Migration("0011_past_bindings", make_past_bindings),
+    Migration("0012_screens_of_app", index_screens_of_app),
 )

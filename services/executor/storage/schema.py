@@ -179,3 +179,14 @@ async def index_runs_with_screens(mongo: Mongo) -> None:
         for name, field in (("screens_of_test", "target.test_id"), ("screens_of_build", "target.build_id"))
     ]
     await mongo.collection(RUNS).create_indexes(indexes)
+
+
+async def index_screens_of_app(mongo: Mongo) -> None:
+    index = _index(
+        "screens_of_app",
+        ("org_id", ASCENDING),
+        ("target.app_id", ASCENDING),
+        (SCREENS_KEPT_SINCE, DESCENDING),
+        only_with=SCREENS_KEPT_SINCE,
+    )
+    await mongo.collection(RUNS).create_indexes([index])

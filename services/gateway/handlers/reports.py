@@ -9,10 +9,10 @@ are selected, sorted and counted by reporting; the catalog has the tests.
 from typing import Any
 
 from mobiletest.catalog.v1 import apps_pb2, tests_pb2
-from mobiletest.executor.v1 import executions_pb2
+from mobiletest.executor.v1 import executions_pb2, screens_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.chassis.errors import NotFound
+from services.chassis.errors import InvalidArgument, NotFound, Violation
 from services.chassis.method_options import apply_defaults
 from services.chassis.proto_values import enum_spellings, page_fields
 from services.gateway.handlers.invocations import Invocation, read_resource
@@ -86,6 +86,44 @@ def build_comparison(builds: BatchReader, apps: BatchReader, report: Invocation)
         return await compare(message, context, timeout)
 
     return invoke
+
+
+def app_screens(apps: BatchReader, builds: BatchReader, list_screens: Invocation) -> Invocation:
+    """The screens of an app, or of a `build` of it."""
+
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        app = await read_resource(apps, message.app_id, context, timeout)
+        if message.HasField("build"):
+            build = await read_resource(builds, message.build, context, timeout)
+            _check_app(build, app.id, "build")
+        return await list_screens(message, context, timeout)
+
+    return invoke
+
+
+def screen_comparison(builds: BatchReader, apps: BatchReader, compare: Invocation, find_base: Invocation) -> Invocation:
+    """The screens of two builds of an app; without a `base`, that of the comparison of tests."""
+
+    async def invoke(message: screens_pb2.CompareScreensRequest, context: RequestContext, timeout: float) -> Any:
+        build = await read_resource(builds, message.version_id, context, timeout)
+        if message.HasField("base"):
+            base = await read_resource(builds, message.base, context, timeout)
+            _check_app(base, build.app_id, "base")
+        else:
+            app = await read_resource(apps, build.app_id, context, timeout)
+            wanted = reports_pb2.FindBaseBuildRequest(version_id=message.version_id, min_app_revision=app.revision)
+            if message.HasField("base_branch"):
+                wanted.base_branch = message.base_branch
+            message.base = (await find_base(wanted, context, timeout)).build_id
+        return await compare(message, context, timeout)
+
+    return invoke
+
+
+def _check_app(build: Any, app_id: str, field: str) -> None:
+    if build.app_id != app_id:
+        message = f"The {field} is a build of another app"
+        raise InvalidArgument(message, violations=[Violation(field, message, "other_app")])
 
 
 def execution_gate(executions: BatchReader, gate: Invocation) -> Invocation:

@@ -80,6 +80,18 @@ class Comparisons:
             base = requested or await self._default_base(side, base_branch)
             return await self._compare(side, side if base.build_id == build_id else await self._side(base))
 
+    async def base_of(self, build_id: str, min_revision: int | None = None, base_branch: str = "main") -> ComparedBuild:
+        """The build with which `compare` compares without a base.
+
+        Raises:
+            NotFound: no such build, or none before it with a verdict.
+            Unavailable: the build is not known yet.
+        """
+        build = await self._builds.get(build_id, min_revision)
+        async with self._turns.take():
+            base = await self._default_base(await self._side(build), base_branch)
+            return (await self._side(base)).compared
+
     async def _requested_base(self, build: BuildSnapshot, base_id: str, *, exists: bool) -> BuildSnapshot:
         base = await self._builds.find(base_id, exists=exists)
         if base.app_id != build.app_id:

@@ -92,7 +92,7 @@ async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) 
     assert all(not a.steps and not a.artifacts for event in told if event for a in event.run.attempts)
 
 
-async def test_runs_that_have_kept_screens_are_found_by_test_and_build(world: World) -> None:
+async def test_runs_that_have_kept_screens_are_found_by_test_app_and_build(world: World) -> None:
     step = StepResult(
         index=0, kind="sentence", text="Tap it", status=StepStatus.PASSED, started_at=datetime(2026, 3, 4, tzinfo=UTC)
     )
@@ -107,6 +107,8 @@ async def test_runs_that_have_kept_screens_are_found_by_test_and_build(world: Wo
     for wanted, runs in (
         (ScreensFilter(test_id=test_id), [failed_run, passed_run]),
         (ScreensFilter(build_id=build_id), [failed_run, passed_run]),
+        (ScreensFilter(app_id=made.target.app_id), [failed_run, passed_run]),
+        (ScreensFilter(app_id=str(uuid4()), build_id=build_id), []),
         (ScreensFilter(test_id=test_id, success=True), [passed_run]),
         (ScreensFilter(build_id=build_id, ended_before=failed_run.completed_at), [passed_run]),
         (ScreensFilter(test_id=str(uuid4())), []),

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2, tests_pb2
-from mobiletest.executor.v1 import executions_pb2
+from mobiletest.executor.v1 import executions_pb2, screens_pb2
 from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1.ci_pb2 import CiAttribution
 
@@ -192,3 +192,31 @@ async def test_a_comparison_waits_for_the_revision_of_the_app(client: Client, ba
     for path in (f"{uuid4()}/compare", f"{build}/compare?base={uuid4()}"):
         unknown = await client("GET", f"/api/v1/apps/builds/{path}")
         assert (unknown.status, unknown.json["detail"]) == (404, "Build not found")
+
+
+async def test_screens_are_compared_with_the_base_of_the_comparison(client: Client, backends: FakeBackends) -> None:
+    build, base, foreign = (str(uuid4()) for _ in range(3))
+    app = apps_pb2.App(id=str(uuid4()), revision=12)
+    script_apps(backends, app)
+    apps = {build: app.id, base: app.id, foreign: str(uuid4())}
+    backends.on(
+        "BatchGetBuilds",
+        lambda request: builds_pb2.BatchGetBuildsResponse(
+            builds=[builds_pb2.Build(id=id_, app_id=apps[id_]) for id_ in request.version_ids if id_ in apps]
+        ),
+    )
+    backends.on("FindBaseBuild", lambda _: reports_pb2.ComparedBuild(build_id=base))
+    backends.on("CompareScreens", lambda request: screens_pb2.ScreenComparison(summary=[request.base]))
+    backends.on("ListScreens", lambda _: screens_pb2.ListScreensResponse(runs=3))
+    path = f"/api/v1/apps/builds/{build}/screen_changes"
+    for query in ("?base_branch=develop", f"?base={base}"):
+        assert (await client("GET", path + query)).json["summary"] == [base]
+    [request] = backends.requests("FindBaseBuild")
+    assert (request.version_id, request.min_app_revision, request.base_branch) == (build, 12, "develop")
+    listed = await client("GET", f"/api/v1/apps/{app.id}/screens?build={build}")
+    assert (listed.status, listed.json["runs"], listed.json["items"]) == (200, 3, [])
+    for other in (f"{path}?base={foreign}", f"/api/v1/apps/{app.id}/screens?build={foreign}"):
+        refused = await client("GET", other)
+        assert (refused.status, "of another app" in str(refused.json["detail"])) == (422, True)
+    for unknown in (f"{path}?base={uuid4()}", f"/api/v1/apps/{uuid4()}/screens"):
+        assert (await client("GET", unknown)).status == 404

@@ -48,6 +48,8 @@ async def test_a_comparison(service: Service, desk: EventLog) -> None:
     assert [(test.test_id, test.status) for test in compared.not_run] == [(waits, pb.LAST_STATUS_NOT_RUN)]
     without = await service.reports.CompareBuilds(pb.CompareBuildsRequest(version_id=new[0]))
     assert (without.base.version, [test.test_id for test in without.still_failing]) == ("2", [pay])
+    base = await service.reports.FindBaseBuild(pb.FindBaseBuildRequest(version_id=new[0].upper()))
+    assert base == without.base
 
 
 async def test_a_gate(service: Service, desk: EventLog) -> None:
