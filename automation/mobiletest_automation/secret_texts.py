@@ -22,6 +22,8 @@ LEAST_BEFORE_ELLIPSIS, LEAST_BEFORE_END = 4, 24
 PATTERNS_REACH = LONGEST_SPELLING * 2_500
 # Of secrets whose occurrences overlap, such as "abcabc".
 LONGEST_PERIOD = 512
+# Masked texts that are remembered, and their characters: screens show the same ones again and again.
+REMEMBERED, REMEMBERED_LENGTH = 2_000, 200
 _ELLIPSIS, _END = re.compile(r"\.\.\.|…"), re.compile(r'"|$')
 
 
@@ -39,6 +41,7 @@ class SecretTexts:
         self._patterns: list[tuple[SecretPattern, str]] = []
         self._variables: dict[str, str] = {}
         self._typed = 0
+        self._masked: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self._shown)
@@ -73,6 +76,7 @@ class SecretTexts:
         self._mask_as(text, shown)
 
     def _mask_as(self, text: str, shown: str) -> None:
+        self._masked.clear()
         self._shown[text] = shown
         for spelling in spellings(text):
             self._spellings.setdefault(spelling, shown)
@@ -86,6 +90,18 @@ class SecretTexts:
         """The text without secrets, also as they are spelled in JSON, XML, URLs and Base64 and in capitals, and without
         beginnings of them where a message was shortened.
         """
+        if not self._shown:
+            return text
+        if len(text) > REMEMBERED_LENGTH:
+            return self._mask(text)
+        masked = self._masked.get(text)
+        if masked is None:
+            if len(self._masked) >= REMEMBERED:
+                self._masked.clear()
+            masked = self._masked[text] = self._mask(text)
+        return masked
+
+    def _mask(self, text: str) -> str:
         parts, done = [], 0
         for begin, end, shown in _joined(sorted(self._spans(text), key=lambda span: (span[0], -span[1]))):
             parts += [text[done:begin], shown]

@@ -83,6 +83,18 @@ class _Stored:
     state: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What is to be stored of a screen; `no_tree` and `no_picture` say why a part of it is not."""
+
+    tree: bytes = b""
+    tree_hash: str = ""
+    picture: KeptPicture | None = None
+    picture_hash: str = ""
+    no_tree: str = ""
+    no_picture: str = ""
+
+
 class ScreenMemory:
     """Of one attempt, from `watch` on. Steps may be inside others; those inside have screens of their own."""
 
@@ -190,19 +202,30 @@ class ScreenMemory:
             element=as_bound(identity_of(element, outline, found_by), outline.root.bounds) if element else None,
             picture_reused=step.reused,
         )
+        form = None
+        if self._is_drawn and not step.picture.screenshot:
+            # A simulated device never waits: beside its steps this would take longer.
+            form = _stored_form(outline.root, b"", self._recorder.secrets, phone=False)
+            if form.tree_hash and step.picture.hash and await self._has(form.tree_hash):
+                self._recorder.set_screen(step.index, replace(screen, tree=form.tree_hash, picture=step.picture.hash))
+                return
         while len(self._jobs) >= WAITING_LIMIT:
             await asyncio.wait(self._jobs, return_when=asyncio.FIRST_COMPLETED)
-        job = asyncio.create_task(self._store_screen(step.index, screen, outline.root, step.picture))
+        job = asyncio.create_task(self._store_screen(step.index, screen, outline.root, step.picture, form))
         self._jobs[job] = step.index, screen
         job.add_done_callback(self._jobs.pop)
 
-    async def _store_screen(self, index: int, screen: StepScreen, root: Element, picture: _ScreenPicture) -> None:
+    async def _store_screen(
+        self, index: int, screen: StepScreen, root: Element, picture: _ScreenPicture, form: _Form | None
+    ) -> None:
         async with self._turn:
             screenshot, picture.screenshot = picture.screenshot, b""
             lost: list[str] = []
             tree = ""
             try:
-                form = await asyncio.to_thread(_stored_form, root, screenshot, self._recorder.secrets, self._is_phone)
+                if form is None:
+                    secrets = self._recorder.secrets
+                    form = await asyncio.to_thread(_stored_form, root, screenshot, secrets, phone=self._is_phone)
                 if form.no_tree:
                     lost.append(form.no_tree)
                 else:
@@ -305,19 +328,7 @@ class ScreenMemory:
             job.cancel()
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """What is to be stored of a screen; `no_tree` and `no_picture` say why a part of it is not."""
-
-    tree: bytes = b""
-    tree_hash: str = ""
-    picture: KeptPicture | None = None
-    picture_hash: str = ""
-    no_tree: str = ""
-    no_picture: str = ""
-
-
-def _stored_form(root: Element, screenshot: bytes, secrets: SecretTexts, phone: bool) -> _Form:
+def _stored_form(root: Element, screenshot: bytes, secrets: SecretTexts, *, phone: bool) -> _Form:
     """Takes up to a second for large screens: call it in a thread."""
     form = _Form()
     try:
@@ -342,14 +353,11 @@ def _encode(root: Element, secrets: SecretTexts) -> tuple[bytes, str]:
 
 def _masking(secrets: SecretTexts) -> Callable[[Element], Mapping[str, Any]]:
     """What elements are stored with: without secrets, and without what password fields hold."""
-    shown: dict[str, str] = {}
-
-    def mask(text: str) -> str:
-        if text and text not in shown:
-            shown[text] = secrets.mask(text)
-        return shown.get(text, text)
+    mask = secrets.mask
 
     def change(each: Element) -> Mapping[str, Any]:
+        if not len(secrets) and not each.secret:
+            return {}
         fields = {name: mask(getattr(each, name)) for name in ("text", "label", "hint", "id")}
         attributes = {name: mask(value) for name, value in each.attributes.items()}
         if each.secret:

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2
 
 from tests.eventually import eventually
@@ -23,11 +24,16 @@ GRACE_SECONDS = 15
 
 
 async def _under_way(client: Client, execution_id: str) -> str:
-    """Wait until a worker has claimed the execution's run; returns its name."""
+    """Wait until the execution's run has passed a step; returns the name of its worker.
+
+    On a busy machine the process of a first attempt takes seconds to start.
+    """
 
     async def probe() -> str:
         [run] = await client.runs(execution_id)
-        return str(run.attempts[-1].worker) if run.attempts else ""
+        steps = [step for attempt in run.attempts[-1:] for step in attempt.steps]
+        passed = any(step.status == runs_pb2.STEP_STATUS_PASSED for step in steps)
+        return str(run.attempts[-1].worker) if passed else ""
 
     return await eventually(probe)
 

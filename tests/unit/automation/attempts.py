@@ -14,7 +14,15 @@ from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import AttemptResult
 from mobiletest_automation.model.run_config import ExecutionMode, FallbackTrigger, RunConfig
 from mobiletest_automation.model_ports import Judgement, ModelProvider, ScreenView
-from mobiletest_automation.ports import AcceptedBaselines, EvidenceStore, FlowFiles, Human, ScreenStore, StepCache
+from mobiletest_automation.ports import (
+    AcceptedBaselines,
+    EvidenceStore,
+    FlowFiles,
+    Human,
+    OnProgress,
+    ScreenStore,
+    StepCache,
+)
 from mobiletest_automation.screen.elements import Bounds, Element
 from tests.fakes.devices import FakeDevices, button
 from tests.fakes.models import FakeModel
@@ -45,11 +53,19 @@ async def run(
     files: FlowFiles | None = None,
     baselines: AcceptedBaselines | None = None,
     screens: ScreenStore | None = None,
+    progress: OnProgress | None = None,
     **fields: Any,
 ) -> AttemptResult:
     runner = AttemptRunner(FakeDevices(device), model=model, cache=cache)
-    request = plan(*steps, **fields)
-    return await runner.run(request, evidence=evidence, human=human, files=files, baselines=baselines, screens=screens)
+    return await runner.run(
+        plan(*steps, **fields),
+        evidence=evidence,
+        human=human,
+        files=files,
+        baselines=baselines,
+        screens=screens,
+        progress=progress,
+    )
 
 
 async def run_with_model(device: Device, *steps: object, **fields: Any) -> AttemptResult:

@@ -62,6 +62,13 @@ def test_the_longest_secret_is_masked_first_and_two_characters_are_too_common() 
     assert texts.mask("123456 1234 12") == "${TOKEN} ${PIN} 12"
 
 
+def test_a_text_that_was_shown_is_masked_once_it_is_known_to_be_secret() -> None:
+    texts = secrets(PIN="4711")
+    assert texts.mask("0815 4711") == "0815 ${PIN}"
+    texts.add_typed("0815")
+    assert texts.mask("0815 4711") == "[hidden 1] ${PIN}"
+
+
 def test_texts_are_masked_in_every_spelling() -> None:
     mask = secrets(PASSWORD=CANARY).mask
     for spelled in (CANARY, json.dumps(CANARY), "k4n&quot;a&amp;r&lt;y", 'k4n"a&amp;r&lt;y', "k4n%22a%26r%3Cy"):

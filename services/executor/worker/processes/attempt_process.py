@@ -3,9 +3,11 @@
 import asyncio
 import os
 import socket
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 from time import monotonic
 from typing import Final
@@ -23,10 +25,12 @@ from mobiletest_automation.llm.settings import ModelEndpoint
 from mobiletest_automation.model.failures import Category, Failure
 from mobiletest_automation.model.results import Artifact, AttemptResult, StepResult
 from mobiletest_automation.model.run_config import LlmConfig
+from mobiletest_automation.ports import ScreenStore
 from mobiletest_automation.scripting.http import HttpFailed, HttpRequest, HttpResponse, SendHttp
 from mobiletest_automation.step_cache.cache import StoredStepCache
 from mobiletest_automation.telemetry import COUNTERS
 from services.chassis import logs, metrics
+from services.chassis.clock import Clock, SystemClock
 from services.chassis.message_stream import MessageStream
 from services.executor.worker.processes.attempt_start import LogFormat
 from services.executor.worker.processes.messages import (
@@ -44,6 +48,9 @@ from services.executor.worker.processes.remote_ports import CallFailed, WorkerLi
 
 # Bytes of what a worker sends at once: the steps of a test, the beginning of a build.
 ORDER_LIMIT = 64 * 1024 * 1024
+
+# Screens that a process remembers.
+SCREENS_REMEMBERED = 5_000
 
 UNHURRIED_REPORTS = 1_000
 # Added to the pause after each further report: in the longest run they are some 3,000, which the worker keeps.
@@ -71,11 +78,12 @@ async def serve(worker: socket.socket, *, limits: bool = True) -> None:
     stream = await MessageStream.open(worker, limit=ORDER_LIMIT)
     link = WorkerLink(stream, FUNCTIONS)
     attempt: asyncio.Task[None] | None = None
+    known = KnownScreens()
     with suppress(EOFError, ConnectionError):
         while True:
             message = decode(await stream.receive())
             if message.kind == RunAttempt.__name__:
-                work = _work(message.parse(RunAttempt), link, limits=limits)
+                work = _work(message.parse(RunAttempt), link, known, limits=limits)
                 attempt = asyncio.create_task(work, context=logs.masked_context())
             elif message.kind != CancelAttempt.__name__:
                 link.receive(message)
@@ -86,7 +94,7 @@ async def serve(worker: socket.socket, *, limits: bool = True) -> None:
     link.close()
 
 
-async def _work(order: RunAttempt, link: WorkerLink, *, limits: bool) -> None:
+async def _work(order: RunAttempt, link: WorkerLink, known: "KnownScreens", *, limits: bool) -> None:
     """Run the attempt and report its end. If even that fails, the worker sees that the process ends."""
     before = asyncio.all_tasks()
     limit = CpuLimit(order.cpu) if limits else None
@@ -94,7 +102,7 @@ async def _work(order: RunAttempt, link: WorkerLink, *, limits: bool) -> None:
     try:
         if limit is not None:
             limit.extend()
-        finish = await _finish(order, link)
+        finish = await _finish(order, link, known)
         left = asyncio.all_tasks() - before - {extending}
         await link.notify(
             replace(
@@ -119,10 +127,10 @@ async def _extend(limit: CpuLimit) -> None:
         limit.extend()
 
 
-async def _finish(order: RunAttempt, link: WorkerLink) -> FinishAttempt:
+async def _finish(order: RunAttempt, link: WorkerLink, known: "KnownScreens") -> FinishAttempt:
     """Run the attempt; one that is cancelled has no result."""
     try:
-        return FinishAttempt(result=await _run(order, link))
+        return FinishAttempt(result=await _run(order, link, known))
     except asyncio.CancelledError:
         return FinishAttempt(result=None)
     except Exception as error:
@@ -131,7 +139,7 @@ async def _finish(order: RunAttempt, link: WorkerLink) -> FinishAttempt:
         return FinishAttempt(result=_crash(order.request, error))
 
 
-async def _run(order: RunAttempt, link: WorkerLink) -> AttemptResult:
+async def _run(order: RunAttempt, link: WorkerLink, known: "KnownScreens") -> AttemptResult:
     ports, request = link.proxies(AttemptPorts, order.ports), order.request
     runner = AttemptRunner(
         WorkerDevices(ports),
@@ -146,7 +154,7 @@ async def _run(order: RunAttempt, link: WorkerLink) -> AttemptResult:
         human=ports.human,
         files=WorkerFiles(ports, order.files),
         baselines=ports.baselines,
-        screens=ports.screens,
+        screens=RememberedScreens(ports.screens, known, request.org_id) if ports.screens is not None else None,
     )
 
 
@@ -203,6 +211,56 @@ class WorkerModels:
             return await self._models.ask(request)
         finally:
             budget.spent = await self._models.usage()
+
+
+class KnownScreens:
+    """Screens of organisations that the worker has said to have, on the day (UTC) of its answer."""
+
+    def __init__(self, clock: Clock | None = None, *, most: int = SCREENS_REMEMBERED) -> None:
+        self._clock = clock or SystemClock()
+        self._most = most
+        self._days: OrderedDict[tuple[str, str], date] = OrderedDict()
+
+    def __contains__(self, screen: tuple[str, str]) -> bool:
+        """Whether it has this one, an organisation and a hash."""
+        return self._days.get(screen) == self._clock.now().date()
+
+    def add(self, screen: tuple[str, str]) -> None:
+        self._days[screen] = self._clock.now().date()
+        self._days.move_to_end(screen)
+        if len(self._days) > self._most:
+            self._days.popitem(last=False)
+
+
+class RememberedScreens:
+    """The port `ScreenStore`: asks the worker once a day for a screen, so that repeated runs need not ask at each step.
+
+    After a day it asks again, because what nothing refers to is deleted.
+    """
+
+    def __init__(self, store: ScreenStore, known: KnownScreens, org_id: str) -> None:
+        self._store = store
+        self._known = known
+        self._org_id = org_id
+
+    async def picture_of(self, state: str) -> str:
+        return await self._store.picture_of(state)
+
+    async def has(self, hash: str, state: str = "") -> bool:
+        """The worker is told every `state`, of which it remembers the picture."""
+        screen = self._org_id, hash
+        if not state and screen in self._known:
+            return True
+        stored = await self._store.has(hash, state)
+        if stored:
+            self._known.add(screen)
+        return stored
+
+    async def keep(self, hash: str, content: bytes, content_type: str, state: str = "") -> str:
+        reason = await self._store.keep(hash, content, content_type, state)
+        if not reason:
+            self._known.add((self._org_id, hash))
+        return reason
 
 
 class ProgressReporter:

@@ -3,6 +3,7 @@
 import asyncio
 import struct
 import zlib
+from collections.abc import Sequence
 from io import BytesIO
 
 import pytest
@@ -11,7 +12,16 @@ from PIL import Image
 from mobiletest_automation.devices.port import DeviceFailure, DeviceInfo
 from mobiletest_automation.evidence.kept_pictures import KeptPicture, stable_state
 from mobiletest_automation.model.failures import Category
-from mobiletest_automation.model.results import TREE, WEBP, AttemptResult, ScreenArea, StepScreen
+from mobiletest_automation.model.results import (
+    TREE,
+    WEBP,
+    Artifact,
+    AttemptResult,
+    ScreenArea,
+    StepResult,
+    StepScreen,
+    StepStatus,
+)
 from mobiletest_automation.model.run_config import FallbackTrigger, RunConfig, Screens
 from mobiletest_automation.screen.elements import Bounds, Element, Role, walk
 from mobiletest_automation.screen.pictures import UnreadablePicture
@@ -111,6 +121,23 @@ async def test_of_a_simulated_device_equal_elements_are_drawn_once_whatever_the_
     assert (first.pictures, second.pictures) == (2, 0)
     assert [each.picture for each in drawn] == [each.picture for each in shown]
     assert all(each.picture in store.kept for each in shown)
+
+
+async def test_of_a_simulated_device_a_screen_that_is_stored_is_reported_with_its_step() -> None:
+    reports: list[Sequence[StepResult]] = []
+
+    async def report(steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
+        reports.append(steps)
+
+    store = FakeScreenStore()
+    for _ in range(2):
+        reports.clear()
+        device = Shop()
+        device.info = DeviceInfo("sim-1", "android", simulated=True)
+        await run(device, {"assertVisible": "Pay"}, screens=store, progress=report)
+    [ended] = [steps[0] for steps in reports if steps and steps[0].status is StepStatus.PASSED][:1]
+    assert ended.screen is not None
+    assert {ended.screen.tree, ended.screen.picture} == set(store.kept)
 
 
 async def test_a_step_that_fails_has_its_own_picture() -> None:

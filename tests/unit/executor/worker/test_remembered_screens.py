@@ -1,0 +1,62 @@
+"""What a process of attempts remembers of the screens that its worker has."""
+
+from mobiletest_automation.model.results import TREE
+from services.executor.worker.processes.attempt_process import KnownScreens, RememberedScreens
+from tests.fakes.chassis import FakeClock
+from tests.fakes.devices import FakeScreenStore
+
+HASH, OTHER, STATE = "1" * 32, "2" * 32, "3" * 32
+
+
+class Worker(FakeScreenStore):
+    """Counts what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    async def has(self, hash: str, state: str = "") -> bool:
+        self.asked.append(hash)
+        return await super().has(hash, state)
+
+
+async def test_the_worker_is_asked_once_a_day_for_a_screen_that_it_has() -> None:
+    worker, clock = Worker(), FakeClock()
+    known = KnownScreens(clock)
+    assert not await RememberedScreens(worker, known, "org").has(HASH)
+    worker.kept[HASH] = b"tree", TREE
+    for _ in range(2):
+        assert await RememberedScreens(worker, known, "org").has(HASH)
+    assert len(worker.asked) == 2
+    clock.advance(24 * 3600)
+    assert await RememberedScreens(worker, known, "org").has(HASH)
+    assert len(worker.asked) == 3
+
+
+async def test_a_screen_of_another_organisation_is_not_known() -> None:
+    worker, known = Worker(), KnownScreens()
+    assert await RememberedScreens(worker, known, "org").keep(HASH, b"tree", TREE) == ""
+    worker.kept.clear()
+    assert await RememberedScreens(worker, known, "org").has(HASH)
+    assert not await RememberedScreens(worker, known, "other").has(HASH)
+
+
+async def test_the_worker_is_told_each_state_of_which_it_has_the_picture() -> None:
+    worker = Worker()
+    screens = RememberedScreens(worker, KnownScreens(), "org")
+    await screens.keep(HASH, b"picture", TREE)
+    assert await screens.has(HASH, STATE)
+    assert await screens.picture_of(STATE) == HASH
+
+
+async def test_what_was_refused_or_was_not_used_for_long_is_not_known() -> None:
+    worker, known = Worker(), KnownScreens(most=1)
+    screens = RememberedScreens(worker, known, "org")
+    worker.refusal = "full"
+    assert await screens.keep(HASH, b"tree", TREE) == "full"
+    assert not await screens.has(HASH)
+    worker.refusal = ""
+    for hash_ in (HASH, OTHER):
+        await screens.keep(hash_, b"tree", TREE)
+    assert ("org", HASH) not in known
+    assert ("org", OTHER) in known
