@@ -56,7 +56,7 @@ class DownloadHandler:
             async with self._calls.open(decoded.message, timeout) as download:
                 headers = _headers(download)
                 if (known := request.headers.get(hdrs.IF_NONE_MATCH)) and is_current(headers.get("ETag"), known):
-                    return not_modified(headers["ETag"])
+                    return not_modified(headers)
                 response = web.StreamResponse(status=206 if "Content-Range" in headers else 200, headers=headers)
                 await response.prepare(request)
                 if request.method != hdrs.METH_HEAD:
@@ -101,6 +101,9 @@ def _headers(download: Download) -> dict[str, str]:
     named = {_HEADERS[key]: value for key, value in download.metadata.items() if key in _HEADERS}
     if "Content-Length" in named:
         named["Accept-Ranges"] = "bytes"
+    if "Cache-Control" in named:
+        # It is used again without a question: by who may have it, and not by the next person at this browser.
+        named["Vary"] = "Authorization, Cookie"
     if "ETag" in named:
         named.setdefault("Cache-Control", REVALIDATE)
     content_type = download.content_type or "application/octet-stream"

@@ -63,9 +63,10 @@ def is_current(etag: str | None, if_none_match: str) -> bool:
     return if_none_match.strip() == "*" or etag.strip('"').removesuffix(_GZIP_SUFFIX) in known
 
 
-def not_modified(etag: str) -> web.Response:
-    """The response to a client that has the current representation."""
-    return web.Response(status=304, headers={ETAG: etag, hdrs.CACHE_CONTROL: REVALIDATE})
+def not_modified(headers: Mapping[str, str]) -> web.Response:
+    """The response to a client that has the current representation, whose headers these are."""
+    kept = {name: headers[name] for name in (ETAG, hdrs.VARY) if name in headers}
+    return web.Response(status=304, headers={hdrs.CACHE_CONTROL: headers.get(hdrs.CACHE_CONTROL, REVALIDATE), **kept})
 
 
 def is_compressible(body: bytes, headers: Mapping[str, str]) -> bool:
@@ -95,10 +96,7 @@ def negotiation() -> Middleware:
         if etag is not None and compress:
             headers[ETAG] = f'{etag[:-1]}{_GZIP_SUFFIX}"'
         if known is not None and request.method in ("GET", "HEAD") and is_current(etag, known):
-            unchanged = not_modified(headers[ETAG])
-            if hdrs.VARY in headers:
-                unchanged.headers[hdrs.VARY] = headers[hdrs.VARY]
-            return unchanged
+            return not_modified(headers)
         if compress and isinstance(body, bytes):
             headers[hdrs.CONTENT_ENCODING] = "gzip"
             response.body = await _compress(body, request, turns)

@@ -86,6 +86,22 @@ async def test_a_download_that_fails_at_once_is_an_ordinary_error(
     assert (answer.status, answer.json["detail"]) == (status, str(error))
 
 
+async def test_what_is_kept_without_asking_again_is_kept_for_its_reader_only(
+    client: Client, backends: FakeBackends
+) -> None:
+    forever = "private, max-age=86400, immutable"
+    backends.initial_metadata = (("http-etag", '"abc"'), ("http-cache-control", forever))
+
+    async def picture(_: object) -> AsyncIterator[Any]:
+        yield httpbody_pb2.HttpBody(content_type="image/webp", data=b"picture")
+
+    backends.on("DownloadScreen", picture)
+    for headers, status in ({}, 200), ({"If-None-Match": '"abc"'}, 304):
+        answer = await client("GET", f"/api/v1/screens/{'1' * 32}", headers=headers)
+        shown = (answer.status, answer.headers["Cache-Control"], answer.headers["Vary"])
+        assert shown == (status, forever, "Authorization, Cookie")
+
+
 async def test_a_download_that_fails_midway_is_a_broken_connection(client: Client, backends: FakeBackends) -> None:
     async def artifact(_: object) -> AsyncIterator[Any]:
         yield httpbody_pb2.HttpBody(content_type="text/plain", data=b"half")
