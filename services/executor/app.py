@@ -56,7 +56,9 @@ from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.organisation_limits import LimitUseCases
+from services.executor.usecases.past_screens import PastScreens
 from services.executor.usecases.queue import QueueUseCases
+from services.executor.usecases.recheck import RecheckUseCases
 from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
 
@@ -120,8 +122,10 @@ async def _serve(shared: Resources) -> str:
     await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
     lease = MongoLease(shared.mongo, "run_recount", str(uuid4()), seconds=RUN_RECOUNT_LEASE_SECONDS)
     await shared.start("run_recount", RunRecount(MongoRunCounts(shared.mongo), lease).run())
-    resolver = await _open_resolver(shared)
-    servicers = _servicers(shared, notifier, stored, screens=_screens(shared), resolver=resolver)
+    trees = TreeReader()
+    shared.stack.push_async_callback(trees.close)
+    steps = _steps(shared, trees, await _open_resolver(shared))
+    servicers = _servicers(shared, notifier, stored, screens=_screens(shared, trees), steps=steps)
     idempotency = Idempotency(shared.mongo)
     server = grpc_server.serve(
         shared.settings,
@@ -142,7 +146,7 @@ def _servicers(
     stored: MongoBaselines,
     *,
     screens: ScreensServicer,
-    resolver: ResolverPool,
+    steps: StepsServicer,
 ) -> list[grpc_server.Servicer]:
     """The services of the API."""
     executions = MongoExecutions(shared.transactions, shared.outbox)
@@ -176,7 +180,7 @@ def _servicers(
             screens,
             "mobiletest.executor.v1.Screens",
         ),
-        (steps_pb2_grpc.add_StepsServicer_to_server, StepsServicer(resolver), "mobiletest.executor.v1.Steps"),
+        (steps_pb2_grpc.add_StepsServicer_to_server, steps, "mobiletest.executor.v1.Steps"),
         (
             facts_pb2_grpc.add_ExecutionFactsServicer_to_server,
             ExecutionFactsServicer(MongoFacts(shared.mongo)),
@@ -195,10 +199,20 @@ def _servicers(
     ]
 
 
-def _screens(shared: Resources) -> ScreensServicer:
-    screens, trees, jobs = MongoScreens(shared.mongo, shared.objects), TreeReader(), ScreenPool()
+def _steps(shared: Resources, trees: TreeReader, resolver: ResolverPool) -> StepsServicer:
+    executions, screens = (
+        MongoExecutions(shared.transactions, shared.outbox),
+        MongoScreens(shared.mongo, shared.objects),
+    )
+    has_models = shared.settings.llm_endpoint is not None
+    rechecks = RecheckUseCases(shared.catalog, PastScreens(executions, screens), trees, has_models=has_models)
+    return StepsServicer(resolver, rechecks)
+
+
+def _screens(shared: Resources, trees: TreeReader) -> ScreensServicer:
+    screens, jobs = MongoScreens(shared.mongo, shared.objects), ScreenPool()
     builds = AppScreenUseCases(MongoExecutions(shared.transactions, shared.outbox), screens, jobs)
-    for close in (trees.close, jobs.close, builds.close):
+    for close in (jobs.close, builds.close):
         shared.stack.push_async_callback(close)
     return ScreensServicer(ScreenUseCases(screens, trees), builds)
 

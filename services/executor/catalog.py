@@ -19,8 +19,9 @@ from mobiletest.types.v1 import limits_pb2 as types_pb2
 
 from services.chassis import grpc_server, logs
 from services.chassis.context import Caller, bind, current
-from services.chassis.errors import Unavailable
+from services.chassis.errors import NotFound, Unavailable
 from services.chassis.grpc_server import Channel
+from services.chassis.proto_values import value_to_json
 from services.chassis.request_interceptor import KnownOrganisations
 from services.chassis.tls import TlsFiles
 from services.executor.model.executions import BuildConfig, StartSubject
@@ -28,6 +29,7 @@ from services.executor.model.organisation_limits import UNLIMITED, OrganisationL
 from services.executor.model.runs import ResolvedRuns
 from services.executor.organisation_limits import OrganisationLimitsCache
 from services.executor.plan_reader import PlanReader, resolve_request
+from services.executor.ports.rechecks import StepsOfTest
 
 LIMITS_SECONDS = 2.0
 SECRETS_SECONDS = 2.0
@@ -139,6 +141,17 @@ class RemoteCatalog:
             except grpc.aio.AioRpcError as error:
                 raise Unavailable("The catalog does not list tests", retry_after=1.0) from error
         return {test.id for test in answer.items}
+
+    async def steps_of(self, test_id: str) -> StepsOfTest:
+        request = tests_pb2.ListTestsRequest(test_ids=[test_id], page=1, page_size=1, include_steps=True)
+        try:
+            answer = await self._tests.ListTests(request, timeout=TESTS_SECONDS)
+        except grpc.aio.AioRpcError as error:
+            raise Unavailable("The catalog does not list tests", retry_after=1.0) from error
+        if not answer.items:
+            raise NotFound("Test not found")
+        (test,) = answer.items
+        return StepsOfTest([value_to_json(step) for step in test.steps], test.version_number)
 
     def _download(self, org_id: str, build_id: str, seconds: float) -> Any:
         with bind(_reader(org_id)):

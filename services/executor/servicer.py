@@ -2,7 +2,7 @@
 
 # ruff: noqa: N802 (methods are named as in the protos)
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +23,12 @@ from mobiletest.executor.v1 import (
     steps_pb2_grpc,
 )
 from mobiletest.executor.v1 import executions_pb2 as pb
-from mobiletest.types.v1 import execution_pb2
+from mobiletest.types.v1 import execution_pb2, platform_pb2
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
+from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.states import Status
+from mobiletest_automation.stored_screens.verdict import Verdict
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.events import Event
@@ -37,6 +39,7 @@ from services.chassis.proto_values import (
     take_page,
     to_enum_member,
     to_timestamp,
+    value_to_json,
 )
 from services.chassis.stored_transfers import http_bodies
 from services.executor.events import execution_changed_message, run_changed_message, to_execution_event
@@ -58,6 +61,7 @@ from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl, NewSteps
 from services.executor.usecases.organisation_limits import LimitUseCases
+from services.executor.usecases.recheck import CheckedScreen, RecheckUseCases, ScreenGroup
 from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 
@@ -291,13 +295,59 @@ class ScreensServicer(screens_pb2_grpc.ScreensServicer):
 
 
 class StepsServicer(steps_pb2_grpc.StepsServicer):
-    """Previews steps."""
+    """Previews steps, and checks them on the screens of past runs."""
 
-    def __init__(self, resolver: ResolverPool) -> None:
+    def __init__(self, resolver: ResolverPool, rechecks: RecheckUseCases) -> None:
         self._resolver = resolver
+        self._rechecks = rechecks
 
     async def ResolveStep(self, request: steps_pb2.ResolveStepRequest, context: Any) -> steps_pb2.ResolveStepResponse:
         return await self._resolver.resolve(request)
+
+    async def RecheckStep(self, request: steps_pb2.RecheckStepRequest, context: Any) -> steps_pb2.RecheckStepResponse:
+        recheck = await self._rechecks.recheck(
+            request.test_id.lower(),
+            step=value_to_json(request.step),
+            flow=read_optional(request, "flow"),
+            path=read_optional(request, "step_path"),
+            platform=to_enum_member(Platform, platform_pb2.Platform, request.platform),
+        )
+        return steps_pb2.RecheckStepResponse(
+            step=recheck.step.title,
+            runs=recheck.runs,
+            passed=_counts_proto(recheck.counts(ScreenGroup.PASSED)),
+            failed=_counts_proto(recheck.counts(ScreenGroup.FAILED)),
+            others=_counts_proto(recheck.counts(ScreenGroup.OTHER)),
+            asserts_nothing=recheck.asserts_nothing,
+            reasons=[
+                steps_pb2.RecheckReason(group=group, verdict=verdict, reason=reason, count=count)
+                for group, verdict, reason, count in recheck.reasons()
+            ],
+            other_steps=[
+                steps_pb2.RecheckedStep(kind=kind, text=text, screens=_counts_proto(counts))
+                for kind, text, counts in recheck.other_steps()
+            ],
+            examples=map(_example_proto, recheck.examples()),
+        )
+
+
+def _counts_proto(counts: Mapping[Verdict, int]) -> steps_pb2.RecheckCounts:
+    return steps_pb2.RecheckCounts(**{verdict.value: counts.get(verdict, 0) for verdict in Verdict})
+
+
+def _example_proto(screen: CheckedScreen) -> steps_pb2.RecheckExample:
+    past = screen.past
+    return steps_pb2.RecheckExample(
+        group=screen.group,
+        verdict=screen.answer.verdict,
+        reason=screen.answer.reason,
+        element=screen.answer.element or None,
+        execution_id=past.run.execution_id,
+        run_id=past.run.id,
+        step_index=past.step.index,
+        step_text=past.step.text,
+        screen=past.screen.tree,
+    )
 
 
 class RunLimitsServicer(limits_pb2_grpc.RunLimitsServicer):

@@ -20,8 +20,9 @@ from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.sentences.grammar import parse_sentence
 from mobiletest_automation.sentences.intents import Action, Intent
 from mobiletest_automation.stored_screens.limits import selector_of
-from mobiletest_automation.stored_screens.recheck import Verdict, recheck
+from mobiletest_automation.stored_screens.recheck import recheck
 from mobiletest_automation.stored_screens.report import is_check
+from mobiletest_automation.stored_screens.verdict import Verdict
 from mobiletest_automation.stored_screens.wordings import as_line, name_of, reword
 
 # So many of the last passes are looked at.

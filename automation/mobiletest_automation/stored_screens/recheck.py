@@ -6,7 +6,6 @@ cannot tell is not known; nothing is guessed.
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, TypeVar
 
 from mobiletest_automation.commands.context import (
@@ -53,6 +52,7 @@ from mobiletest_automation.stored_screens.limits import (
     may_be_masked,
     why_undecidable,
 )
+from mobiletest_automation.stored_screens.verdict import Verdict
 
 RULES_ALONE = ResolutionPolicy(fallback=False)
 # How long a step may usually take; messages name it.
@@ -61,14 +61,6 @@ _STEP_SECONDS = 30.0
 _ASKS_MODEL = frozenset({Category.ELEMENT_NOT_FOUND, Category.SCRIPT_ERROR})
 
 T = TypeVar("T")
-
-
-class Verdict(StrEnum):
-    """Whether a step holds on a screen."""
-
-    HOLDS = "holds"
-    FAILS = "does_not_hold"
-    UNKNOWN = "not_known"
 
 
 @dataclass(frozen=True, slots=True)

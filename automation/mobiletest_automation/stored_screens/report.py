@@ -16,7 +16,8 @@ from mobiletest_automation.sentences.grammar import parse_sentence
 from mobiletest_automation.sentences.intents import Action, Intent
 from mobiletest_automation.steps.resolution_policy import ResolutionPolicy
 from mobiletest_automation.stored_screens.limits import condition_of
-from mobiletest_automation.stored_screens.recheck import RULES_ALONE, Recheck, Verdict, recheck
+from mobiletest_automation.stored_screens.recheck import RULES_ALONE, Recheck, recheck
+from mobiletest_automation.stored_screens.verdict import Verdict
 
 # Of each kind, the newest first, so many screens are checked.
 SCREENS_LIMIT = 200

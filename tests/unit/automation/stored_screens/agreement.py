@@ -29,7 +29,8 @@ from mobiletest_automation.steps.screen_reader import ScreenReader
 from mobiletest_automation.steps.sentence_actions import SentenceActions
 from mobiletest_automation.steps.sentence_runner import SentenceRunner
 from mobiletest_automation.stored_screens.limits import condition_of
-from mobiletest_automation.stored_screens.recheck import RULES_ALONE, Recheck, Verdict, recheck
+from mobiletest_automation.stored_screens.recheck import RULES_ALONE, Recheck, recheck
+from mobiletest_automation.stored_screens.verdict import Verdict
 
 ROUNDS = 2
 

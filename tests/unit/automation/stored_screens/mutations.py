@@ -18,7 +18,8 @@ from mobiletest_automation.flows.loader import Json, parse_flow
 from mobiletest_automation.screen.identity import identity_of
 from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.stored_screens.healing import PastBinding, Proposal, propose
-from mobiletest_automation.stored_screens.recheck import Verdict, recheck
+from mobiletest_automation.stored_screens.recheck import recheck
+from mobiletest_automation.stored_screens.verdict import Verdict
 from tests.unit.automation.devices.simulated.models import started
 from tests.unit.automation.stored_screens.agreement import SteppingRun
 

@@ -10,7 +10,7 @@ from mobiletest_automation.screen.stored_trees import encode_tree
 from mobiletest_automation.steps.resolution_policy import ResolutionPolicy
 from mobiletest_automation.stored_screens import limits
 from mobiletest_automation.stored_screens.device import ON_DEVICE, OUTSIDE, PICTURE, SCROLLING
-from mobiletest_automation.stored_screens.recheck import Recheck, Verdict, recheck
+from mobiletest_automation.stored_screens.recheck import Recheck, recheck
 from mobiletest_automation.stored_screens.report import (
     NOT_REACHED,
     SCREENS_LIMIT,
@@ -19,6 +19,7 @@ from mobiletest_automation.stored_screens.report import (
     StoredScreen,
     recheck_all,
 )
+from mobiletest_automation.stored_screens.verdict import Verdict
 
 HOLDS, FAILS, UNKNOWN = Verdict
 WITH_MODEL = ResolutionPolicy(fallback=True)

@@ -1,0 +1,143 @@
+"""Reads steps and checks them on stored screens, in a child process of `tree_reader`."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from mobiletest_automation.flows.loader import load_flow, parse_flow
+from mobiletest_automation.flows.nodes import DocumentError
+from mobiletest_automation.flows.steps import Step
+from mobiletest_automation.sentences.shape import Shape
+from mobiletest_automation.steps.resolution_policy import ResolutionPolicy
+from mobiletest_automation.stored_screens.limits import condition_of
+from mobiletest_automation.stored_screens.recheck import Recheck
+from mobiletest_automation.stored_screens.report import StoredScreen, recheck_all
+from mobiletest_automation.stored_screens.verdict import Verdict
+from services.chassis.errors import Violation
+from services.executor.model.step_places import StepPlace, places_of_test
+
+# A report on so many screens as there are usually takes less than a tenth.
+CHECK_SECONDS = 3.0
+PLATFORM = "its condition names a platform, and a stored screen does not tell a browser from an app"
+_KEYS = re.compile(r"\[(\d+)\]|\.(\w+)", re.ASCII)
+
+Shape.compile_all()  # in the fork server, for all children
+
+
+class _InvalidStep(Exception):
+    def __init__(self, field: str, message: str, rule: str) -> None:
+        super().__init__(message)
+        self.violation = Violation(field, message, rule)
+
+
+def read_step(request: bytes) -> bytes:
+    """The step that was asked for, or why there is none."""
+    wanted = orjson.loads(request)
+    try:
+        value, place = _find(wanted)
+        step = _parse(value, "step" if wanted["flow"] is None else "flow")
+    except _InvalidStep as invalid:
+        return orjson.dumps({"violation": invalid.violation})
+    return orjson.dumps({"value": value, "kind": step.name, "title": step.title, "place": place})
+
+
+def _find(wanted: Mapping[str, Any]) -> tuple[Any, StepPlace | None]:
+    """The value of the step, and the place of the one that it replaces."""
+    path = wanted["path"]
+    place = None if path is None else _place_of(wanted["test_steps"], path)
+    if wanted["flow"] is not None:
+        return _step_of_flow(wanted["flow"]), place
+    if wanted["step"] is not None:
+        return wanted["step"], place
+    return _value_at(wanted["test_steps"], path), place
+
+
+def _place_of(steps: Sequence[object], path: str) -> StepPlace | None:
+    try:
+        flow = parse_flow(steps)
+    except DocumentError as error:
+        message = f"the steps of the test cannot be read: {error.message}"
+        raise _InvalidStep("step_path", message, "step_path.test") from None
+    places = zip(flow.every_step(), places_of_test(flow.own_steps), strict=True)
+    for step, place in places:
+        if _written_at(step) == path:
+            return place
+    first = _written_at(next(flow.every_step()))
+    raise _InvalidStep("step_path", f"the test has no step at this path; its first is {first}", "step_path.unknown")
+
+
+def _written_at(step: Step) -> str:
+    """The path of its value; that of a command ends in the arguments."""
+    return step.path.removesuffix(f".{step.name}")
+
+
+def _value_at(steps: Any, path: str) -> Any:
+    """The JSON value at a path that exists."""
+    for index, key in _KEYS.findall(path):
+        steps = steps[int(index)] if index else steps[key]
+    return steps
+
+
+def _step_of_flow(text: str) -> Any:
+    loaded = load_flow(text)
+    if loaded.flow is None:
+        raise _InvalidStep("flow", str(loaded.problems[0]), "flow.invalid")
+    if len(loaded.flow.own_steps) != 1 or len(loaded.flow.steps) != 1:
+        raise _InvalidStep("flow", "expected one step", "flow.one_step")
+    return loaded.steps[-1]
+
+
+def _parse(value: Any, field: str) -> Step:
+    if not isinstance(value, str | dict):
+        raise _InvalidStep(field, "expected a sentence, or an object with one command", "step.type")
+    try:
+        (step,) = parse_flow([value], root="step").own_steps
+    except DocumentError as error:
+        message = f"{error.path.replace('step[0]', 'step')}: {error.message}"
+        raise _InvalidStep(field, message, "step.invalid") from None
+    return step
+
+
+def check(request: bytes) -> bytes:
+    """What the step does on each of the screens; before the trees is a zero byte."""
+    head, _, content = request.partition(b"\0")
+    wanted = orjson.loads(head)
+    (step,) = parse_flow([wanted["step"]]).own_steps
+    trees: list[bytes] = []
+    for size in wanted["sizes"]:
+        trees.append(content[:size])
+        content = content[size:]
+    own, others = (
+        [
+            StoredScreen(id=f"{kind}{number}", step="", platform=platform, tree=trees[tree])
+            for number, (tree, platform) in enumerate(wanted[kind])
+        ]
+        for kind in ("own", "others")
+    )
+    if _names_platform(step):
+        unknown = Recheck(Verdict.UNKNOWN, PLATFORM)
+        return _answer([unknown] * len(own), [unknown] * len(others))
+    policy = ResolutionPolicy(fallback=wanted["may_ask_model"])
+    report = recheck_all(step, own, others, policy=policy, seconds=CHECK_SECONDS)
+    verdicts = ([report.verdicts[each.id] for each in screens] for screens in (own, others))
+    return _answer(*verdicts, asserts_nothing=report.asserts_nothing)
+
+
+def _names_platform(step: Step) -> bool:
+    condition = condition_of(step.command)
+    return condition is not None and condition.platform is not None
+
+
+def _answer(own: Sequence[Recheck], others: Sequence[Recheck], *, asserts_nothing: bool | None = None) -> bytes:
+    answer = {
+        "own": list(map(_verdict, own)),
+        "others": list(map(_verdict, others)),
+        "asserts_nothing": asserts_nothing,
+    }
+    return orjson.dumps(answer)
+
+
+def _verdict(answer: Recheck) -> tuple[str, str, str]:
+    return answer.verdict, answer.reason, "" if answer.identity is None else answer.identity.describe()
