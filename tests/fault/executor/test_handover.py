@@ -50,7 +50,7 @@ async def test_shutdown_finishes_short_runs_and_hands_back_long_ones(
     async with executor(executor_role="api", lease_seconds=600.0) as api, connect(api.grpc_address) as client:
         [first] = await workers.start_ready()
         short = await client.start(long_workflow(shelf, steps=15))
-        long = await client.start(long_workflow(shelf, steps=150))
+        long = await client.start(long_workflow(shelf, steps=200))
         assert [await _under_way(client, started) for started in (short, long)] == [first, first]
         waiting = await client.start(long_workflow(shelf, steps=2))
         stopped_at = monotonic()
