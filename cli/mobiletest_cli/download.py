@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from mobiletest_cli.api import Api
-from mobiletest_cli.errors import INVALID_FILE, UNREACHABLE, CliError
+from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, UNREACHABLE, CliError
 from mobiletest_cli.file_replacement import replacing
 from mobiletest_cli.names import file_name, is_id, unique_name
 
@@ -43,7 +43,8 @@ def download_to(api: Api, path: str, file: Path | None = None) -> Path:
 
 
 def download_artifacts(api: Api, run: Run, folder: Path) -> Iterator[Path]:
-    """Download the artifacts of all attempts to a folder in `folder` that is named after the run; the files.
+    """Download the artifacts of all attempts, and the run as one HTML file, to a folder in `folder` that is named after
+    the run; the files.
 
     Raises:
         CliError: one cannot be downloaded or written, or the id of the run is not one, so that the folder may be
@@ -58,3 +59,13 @@ def download_artifacts(api: Api, run: Run, folder: Path) -> Iterator[Path]:
                 path = f"executions/{run['execution_id']}/runs/{run['id']}/artifacts/{artifact['name']}"
                 target = folder / run["id"] / unique_name(artifact["name"], taken)
                 yield download_to(api, path, target)
+    if run["attempts"]:
+        yield from _download_report(api, run, folder / run["id"] / unique_name("report.html", taken))
+
+
+def _download_report(api: Api, run: Run, target: Path) -> Iterator[Path]:
+    try:
+        yield download_to(api, f"executions/{run['execution_id']}/runs/{run['id']}/report.html", target)
+    except CliError as error:
+        if error.exit_code != NOT_FOUND:  # which is what a server says that is older than reports
+            raise

@@ -59,6 +59,7 @@ from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.past_screens import PastScreens
 from services.executor.usecases.queue import QueueUseCases
 from services.executor.usecases.recheck import RecheckUseCases
+from services.executor.usecases.run_reports import RunReports
 from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
 
@@ -151,7 +152,8 @@ def _servicers(
     """The services of the API."""
     executions = MongoExecutions(shared.transactions, shared.outbox)
     starter = ExecutionStarter(shared.catalog, executions)
-    control = ExecutionControl(executions, notifier, ObjectStoreArtifacts(shared.objects))
+    artifacts = ObjectStoreArtifacts(shared.objects)
+    control = ExecutionControl(executions, notifier, artifacts)
     baselines = BaselineUseCases(control, stored, shared.catalog.limits, shared.catalog)
     ledger = MongoModelUsage(shared.mongo)
     evidence = MongoRetainedRuns(shared.transactions)
@@ -167,7 +169,12 @@ def _servicers(
     return [
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
-            ExecutionsServicer(starter, control, baselines),
+            ExecutionsServicer(
+                starter,
+                control,
+                baselines,
+                RunReports(executions, MongoScreens(shared.mongo, shared.objects), artifacts),
+            ),
             "mobiletest.executor.v1.Executions",
         ),
         (

@@ -29,9 +29,11 @@ from mobiletest.types.v1 import limits_pb2 as types_pb2
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.states import Status
 from mobiletest_automation.stored_screens.verdict import Verdict
+from services.chassis.byte_ranges import find_part
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.events import Event
+from services.chassis.object_store import CHUNK_BYTES
 from services.chassis.proto_values import (
     PAGE_BYTES,
     page_fields,
@@ -62,6 +64,7 @@ from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl, NewSteps
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.recheck import CheckedScreen, RecheckUseCases, ScreenGroup
+from services.executor.usecases.run_reports import RunReports
 from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 
@@ -69,10 +72,13 @@ from services.executor.usecases.starts import ExecutionStarter, StartRequest
 class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     """Starts, reads, watches and cancels executions."""
 
-    def __init__(self, starter: ExecutionStarter, control: ExecutionControl, baselines: BaselineUseCases) -> None:
+    def __init__(
+        self, starter: ExecutionStarter, control: ExecutionControl, baselines: BaselineUseCases, reports: RunReports
+    ) -> None:
         self._starter = starter
         self._control = control
         self._baselines = baselines
+        self._reports = reports
 
     async def StartWorkflow(self, request: pb.StartWorkflowRequest, context: Any) -> pb.ExecutionStart:
         subject = StartSubject(ExecutionKind.WORKFLOW, request.workflow_id.lower(), shard=_shard(request))
@@ -151,6 +157,15 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
             context, content_type, artifact_download.chunks, key=key, part=artifact_download.part
         ):
             yield body
+
+    async def GetRunReport(self, request: pb.GetRunReportRequest, context: Any) -> AsyncIterator[HttpBody]:
+        report = await self._reports.make(request.execution_id.lower(), request.run_id.lower())
+        part = find_part(read_optional(request, "range"), size=len(report.content), etag=report.etag)
+        name = ("http-content-disposition", f'attachment; filename="run-{request.run_id.lower()}.html"')
+        await context.send_initial_metadata((*part.headers(report.etag), name))
+        for first in range(part.start, part.end, CHUNK_BYTES):
+            data = report.content[first : min(first + CHUNK_BYTES, part.end)]
+            yield HttpBody(content_type="text/html; charset=utf-8", data=data)
 
     async def AcceptBaseline(self, request: pb.AcceptBaselineRequest, context: Any) -> pb.Baseline:
         run_id = request.run_id.lower()

@@ -2,9 +2,10 @@
 
 import asyncio
 import re
+from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Request, Route, expect
+from playwright.async_api import Browser, Request, Route, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import HOSTILE, defects, defects_shown
@@ -173,6 +174,30 @@ async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(me
     assert await after.locator("rect").get_attribute("width") == "0"
     await page.locator(".steps").get_by_role("link", name="is enabled").click()
     await expect(title).to_contain_text("Step 3")
+
+
+async def test_the_report_of_a_run_opens_without_a_network(
+    member: Visitor, browser: Browser, world: World, tmp_path: Path
+) -> None:
+    """With its pictures, without requests, and nothing serious by axe in both themes."""
+    execution, _ = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
+    run = await world.only_run(await world.ended(execution))
+    await member.open(f"/executions/{execution}/runs/{run['id']}")
+    async with member.page.expect_download() as downloading:
+        await member.page.get_by_role("link", name="Report").click()
+    file = tmp_path / "report.html"
+    await (await downloading.value).save_as(file)
+    context = await browser.new_context(offline=True, viewport={"width": 1280, "height": 800}, bypass_csp=True)
+    reader, requests = Visitor(await context.new_page(), "", ""), list[str]()
+    reader.page.on("request", lambda request: requests.append(request.url))
+    await reader.page.goto(f"{file.as_uri()}#step-3")
+    pictures = reader.page.get_by_role("img")
+    assert await pictures.count() >= 2
+    assert await pictures.evaluate_all("images => images.every((image) => image.naturalWidth > 0)")
+    assert [url for url in requests if not url.startswith("data:")] == [file.as_uri()]
+    await expect(reader.page.locator(":target")).to_contain_text('Verify that "Pay" is enabled')
+    assert await defects_shown(reader) == {}
+    await context.close()
 
 
 async def test_steps_have_addresses_and_keys(member: Visitor, world: World) -> None:

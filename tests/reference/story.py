@@ -93,6 +93,7 @@ class Story:
         run = await record("GetRun", execution["id"], failed["id"])
         screen = next(each for each in run["attempts"][0]["artifacts"] if each["kind"] == "screenshot")
         await record("DownloadArtifact", execution["id"], run["id"], screen["name"])
+        await record("GetRunReport", execution["id"], run["id"])
         screens = [step["screen"] for step in run["attempts"][0]["steps"] if "screen" in step]
         await record("DownloadScreen", next(screen["picture"] for screen in screens if screen["picture"]))
         step = {"step": {"tapOn": "Checkout"}, "step_path": "steps[8]"}

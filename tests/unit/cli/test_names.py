@@ -118,7 +118,7 @@ def test_artifacts_are_written_into_the_folder_of_the_run(tmp_path: Path, name: 
     artifacts = [{"name": name, "url": "x", "kind": "log"}, {"name": "log.txt", "url": "x", "kind": "log"}]
     run: Any = passed(id=EXECUTION, execution_id=EXECUTION, attempts=[{"artifacts": artifacts[1:]}])
     list(download_artifacts(api(httpx.Response(200, content=b"x")), run, folder))
-    assert written(tmp_path) == [Path("a/out", EXECUTION, "log.txt")]
+    assert written(tmp_path) == [Path("a/out", EXECUTION, name) for name in ("log.txt", "report.html")]
     run["attempts"][0]["artifacts"] = artifacts[:1]
     with suppress(CliError):
         list(download_artifacts(api(httpx.Response(200, content=b"x")), run, folder))
@@ -131,7 +131,17 @@ def test_artifacts_that_are_one_file_on_some_system_are_all_kept(tmp_path: Path)
     run: Any = passed(id=EXECUTION, execution_id=EXECUTION, attempts=[{"artifacts": artifacts}])
     with suppress(CliError):
         list(download_artifacts(api(httpx.Response(200, content=b"x")), run, tmp_path))
-    assert len({str(path).casefold() for path in written(tmp_path)}) == len(written(tmp_path)) == len(names)
+    assert len({str(path).casefold() for path in written(tmp_path)}) == len(written(tmp_path)) == len(names) + 1
+
+
+def test_a_server_that_makes_no_reports_gives_the_artifacts(tmp_path: Path) -> None:
+    run: Any = passed(id=EXECUTION, execution_id=EXECUTION, attempts=[{"artifacts": [{"name": "log.txt", "url": "x"}]}])
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(404) if request.url.path.endswith("report.html") else httpx.Response(200, content=b"x")
+
+    old = Api(Server("http://10.0.0.7", "mt_key"), patience=0, transport=httpx.MockTransport(answer))
+    assert [path.name for path in download_artifacts(old, run, tmp_path)] == ["log.txt"]
 
 
 def test_a_download_is_not_written_through_a_link_that_leads_nowhere(
