@@ -62,6 +62,8 @@ from services.executor.usecases.recheck import RecheckUseCases
 from services.executor.usecases.run_reports import RunReports
 from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
+from services.executor.usecases.videos import VideoUseCases
+from services.executor.video_maker import VideoMaker
 
 REAPER_LEASE_SECONDS = 3.0
 RETENTION_LEASE_SECONDS = 120.0
@@ -157,23 +159,22 @@ def _servicers(
     baselines = BaselineUseCases(control, stored, shared.catalog.limits, shared.catalog)
     ledger = MongoModelUsage(shared.mongo)
     evidence = MongoRetainedRuns(shared.transactions)
+    kept = MongoScreens(shared.mongo, shared.objects)
+    videos = VideoUseCases(control, kept, VideoMaker())
     limits = LimitUseCases(
         executions,
         stored,
         shared.catalog.limits,
         ledger=ledger,
         evidence=evidence,
-        screens=MongoScreens(shared.mongo, shared.objects),
+        screens=kept,
         clock=SystemClock(),
     )
     return [
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
             ExecutionsServicer(
-                starter,
-                control,
-                baselines,
-                RunReports(executions, MongoScreens(shared.mongo, shared.objects), artifacts),
+                starter, control, baselines, reports=RunReports(executions, kept, artifacts), videos=videos
             ),
             "mobiletest.executor.v1.Executions",
         ),

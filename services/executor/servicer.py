@@ -27,6 +27,7 @@ from mobiletest.types.v1 import execution_pb2, platform_pb2
 from mobiletest.types.v1 import limits_pb2 as types_pb2
 
 from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.model.results import WEBP
 from mobiletest_automation.model.states import Status
 from mobiletest_automation.stored_screens.verdict import Verdict
 from services.chassis.byte_ranges import find_part
@@ -67,18 +68,29 @@ from services.executor.usecases.recheck import CheckedScreen, RecheckUseCases, S
 from services.executor.usecases.run_reports import RunReports
 from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from services.executor.usecases.videos import VideoUseCases
+
+# Of a screen, whose hash is that of its content, and of the video of an attempt that has ended.
+KEPT = ("http-cache-control", "private, max-age=86400, immutable")
 
 
 class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     """Starts, reads, watches and cancels executions."""
 
     def __init__(
-        self, starter: ExecutionStarter, control: ExecutionControl, baselines: BaselineUseCases, reports: RunReports
+        self,
+        starter: ExecutionStarter,
+        control: ExecutionControl,
+        baselines: BaselineUseCases,
+        *,
+        reports: RunReports,
+        videos: VideoUseCases,
     ) -> None:
         self._starter = starter
         self._control = control
         self._baselines = baselines
         self._reports = reports
+        self._videos = videos
 
     async def StartWorkflow(self, request: pb.StartWorkflowRequest, context: Any) -> pb.ExecutionStart:
         subject = StartSubject(ExecutionKind.WORKFLOW, request.workflow_id.lower(), shard=_shard(request))
@@ -166,6 +178,13 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         for first in range(part.start, part.end, CHUNK_BYTES):
             data = report.content[first : min(first + CHUNK_BYTES, part.end)]
             yield HttpBody(content_type="text/html; charset=utf-8", data=data)
+
+    async def DownloadVideo(self, request: pb.DownloadVideoRequest, context: Any) -> AsyncIterator[HttpBody]:
+        number, asked = read_optional(request, "attempt"), read_optional(request, "range")
+        video = await self._videos.download(request.execution_id.lower(), request.run_id.lower(), number, asked)
+        await context.send_initial_metadata((*video.part.headers(video.etag), *((KEPT,) if video.is_final else ())))
+        async for chunk in video.chunks:
+            yield HttpBody(content_type=WEBP, data=chunk)
 
     async def AcceptBaseline(self, request: pb.AcceptBaselineRequest, context: Any) -> pb.Baseline:
         run_id = request.run_id.lower()
@@ -276,10 +295,6 @@ def _baseline_proto(baseline: Baseline) -> pb.Baseline:
     )
 
 
-# Of a screen: its hash is that of its content.
-_KEPT = ("http-cache-control", "private, max-age=86400, immutable")
-
-
 class ScreensServicer(screens_pb2_grpc.ScreensServicer):
     """Shows what is kept of screens."""
 
@@ -303,7 +318,7 @@ class ScreensServicer(screens_pb2_grpc.ScreensServicer):
 
     async def DownloadScreen(self, request: screens_pb2.DownloadScreenRequest, context: Any) -> AsyncIterator[HttpBody]:
         download = await self._usecases.download(request.hash, read_optional(request, "range"))
-        await context.send_initial_metadata((*download.part.headers(request.hash), _KEPT))
+        await context.send_initial_metadata((*download.part.headers(request.hash), KEPT))
         key, part = download.object_key, download.part
         async for body in http_bodies(context, download.content_type, download.chunks, key=key, part=part):
             yield body

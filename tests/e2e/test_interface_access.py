@@ -110,6 +110,7 @@ REFUSED: list[tuple[str, str, Any]] = [
     ("POST", "/executions/{execution}/rerun", {}),
     ("POST", "/executions/{execution}/cancel", {}),
     ("GET", "/executions/{execution}/runs/{run}", None),
+    ("GET", "/executions/{execution}/runs/{run}/video.webp", None),
     ("GET", "{artifact}", None),
     ("POST", START, {"workflow_id": "{workflow}"}),
     ("POST", "/tests/execute", {"test_id": "{test}"}),

@@ -98,6 +98,7 @@ class Story:
         await record("DownloadScreen", next(screen["picture"] for screen in screens if screen["picture"]))
         step = {"step": {"tapOn": "Checkout"}, "step_path": "steps[8]"}
         await record("RecheckStep", failed["test_id"], sent=Sent(json=step))
+        await record("DownloadVideo", execution["id"], run["id"])
         return execution
 
     async def _run(self, version: str) -> Any:

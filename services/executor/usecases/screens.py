@@ -15,7 +15,7 @@ from services.executor.ports.screens import SCREEN_NOT_FOUND, Screens
 
 SCREEN_UNREADABLE = "SCREEN_UNREADABLE"
 JSON = "application/json"
-# Bytes of a tree in one message.
+# Bytes in one message.
 CHUNK_BYTES = 1024 * 1024
 
 
@@ -63,7 +63,7 @@ class ScreenUseCases:
         if screen.content_type == TREE:
             elements = await self._elements(screen)
             part = find_part(asked, size=len(elements), etag=hash)
-            return ScreenDownload(JSON, part, _chunks(elements[part.start : part.end]))
+            return ScreenDownload(JSON, part, in_chunks(elements[part.start : part.end]))
         part = find_part(asked, size=screen.size_bytes, etag=hash)
         return ScreenDownload(screen.content_type, part, self._screens.read(screen, part), screen.object_key)
 
@@ -77,6 +77,7 @@ class ScreenUseCases:
         return elements
 
 
-async def _chunks(content: bytes) -> AsyncIterator[bytes]:
+async def in_chunks(content: bytes) -> AsyncIterator[bytes]:
+    """The content in pieces that each fit into a message."""
     for first in range(0, len(content), CHUNK_BYTES):
         yield content[first : first + CHUNK_BYTES]

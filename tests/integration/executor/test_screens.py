@@ -5,18 +5,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import grpc
 import pytest
+from mobiletest.executor.v1 import executions_pb2, screens_pb2_grpc
 from mobiletest.executor.v1 import screens_pb2 as pb
-from mobiletest.executor.v1 import screens_pb2_grpc
 from mobiletest.executor.v1.runs_pb2 import Run
 from mobiletest.types.v1 import run_config_pb2
 from mobiletest.types.v1.byte_range_pb2 import ByteRange
 from mobiletest.types.v1.run_config_pb2 import RunConfig
+from PIL import Image
 
 from mobiletest_automation.model.results import TREE, WEBP
 from mobiletest_automation.screen.elements import Element, Role
@@ -146,6 +148,45 @@ async def _run(client: Client, workflow_id: str, **fields: Any) -> Run:
     assert (await client.ended(execution_id)).success
     [run] = await client.runs(execution_id)
     return run
+
+
+async def test_the_pictures_of_an_attempt_are_a_video(executor: Any, connect: Any, shelf: Shelf, settings: Any) -> None:
+    own: Settings = settings()
+    workflow_id = shelf.workflow(shelf.planned(GOOD, SEE, build_id=shelf.build(model())))
+    async with (
+        executor() as app,
+        connect(app.grpc_address) as client,
+        opened(own) as mongo,
+    ):
+        run = await _run(client, workflow_id)
+        pictures = {step.screen.picture for step in run.attempts[0].steps if step.screen.picture}
+
+        async def download(run: Run, **fields: Any) -> tuple[bytes, dict[str, Any]]:
+            call = client.stub.DownloadVideo(
+                executions_pb2.DownloadVideoRequest(execution_id=run.execution_id, run_id=run.id, **fields)
+            )
+            bodies = [body async for body in call]
+            assert {body.content_type for body in bodies} == {WEBP}
+            return b"".join(body.data for body in bodies), dict(await call.initial_metadata())
+
+        async def refusal(run: Run, **fields: Any) -> str:
+            with pytest.raises(grpc.aio.AioRpcError) as raised:
+                await download(run, **fields)
+            assert raised.value.code() is grpc.StatusCode.NOT_FOUND
+            return raised.value.details() or ""
+
+        content, headers = await download(run)
+        assert headers["http-content-length"] == str(len(content))
+        assert headers["http-cache-control"].startswith("private")
+        with Image.open(BytesIO(content)) as video:
+            assert (video.format, getattr(video, "n_frames", 1)) == ("WEBP", len(pictures))
+        part, headers = await download(run, attempt=1, range=ByteRange(first=4, last=9))
+        assert (part, headers["http-content-range"]) == (content[4:10], f"bytes 4-9/{len(content)}")
+        assert "no attempt 2" in await refusal(run, attempt=2)
+        await mongo.collection(SCREENS).delete_many({})
+        assert "were deleted" in await refusal(run)
+        off = await _run(client, workflow_id, run_config=RunConfig(screens=run_config_pb2.SCREENS_OFF))
+        assert "run_config.screens is off" in await refusal(off)
 
 
 async def test_a_tree_takes_no_more_than_its_child_may() -> None:

@@ -1,0 +1,53 @@
+"""Makes videos of pictures in child processes: one may take more CPU and memory than any other call."""
+
+from collections.abc import Iterable, Iterator
+from struct import Struct
+
+from services.chassis import logs
+from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
+from services.chassis.fair_turns import FairTurns
+
+LIMITS = JobLimits(cpu_seconds=15, wall_seconds=40, memory_bytes=512 * 2**20, answer_bytes=48 * 2**20)
+
+# The milliseconds of a frame, and the length of its picture, which follows.
+_FRAME = Struct("!II")
+
+log = logs.get(__name__)
+
+
+class VideoMaker:
+    """A child for each video, in turns of the organisations; it ends afterwards, because it holds much memory."""
+
+    def __init__(self, limits: JobLimits = LIMITS) -> None:
+        turns = FairTurns(1, per_org=1, waiting_per_org=4, waiting=32)
+        self._children = ChildPool("videos", answer, turns, limits)
+
+    async def make(self, org_id: str, frames: Iterable[tuple[bytes, int]]) -> bytes | None:
+        """The animation (WebP) of pictures (WebP) that are shown for so many milliseconds each; None if none can be
+        read, or if it takes more than the limits.
+
+        Raises:
+            ResourceExhausted: too many requests of the organisation wait.
+            Unavailable: too many wait.
+        """
+        try:
+            packed = b"".join(_FRAME.pack(shown, len(picture)) + picture for picture, shown in frames)
+            return await self._children.call(org_id, packed) or None
+        except JobFailed as failure:
+            log.warning("video_not_made", org_id=org_id, error=str(failure))
+            return None
+
+
+def answer(packed: bytes) -> bytes:
+    """What a child does with packed frames; empty if no picture of them can be read."""
+    from services.executor import step_animation
+
+    return step_animation.animate(_unpack(packed))
+
+
+def _unpack(packed: bytes) -> Iterator[tuple[bytes, int]]:
+    start = 0
+    while start < len(packed):
+        shown, length = _FRAME.unpack_from(packed, start)
+        start += _FRAME.size + length
+        yield packed[start - length : start], shown
