@@ -1,15 +1,17 @@
 """The page of a build: health, file, runs, comparison, breakages and gate."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Locator, expect
 
 from tests.dashboard.conftest import Visitor
-from tests.dashboard.pages import defects
+from tests.dashboard.pages import defects, defects_shown
 from tests.e2e.client import Api, created
 from tests.e2e.test_gate import Ci
 from tests.e2e.world import FAILING, UNKNOWN, World
+from tests.integration.executor.models import model
 
 
 async def open_build(visitor: Visitor, build: Any, query: str = "") -> None:
@@ -188,6 +190,34 @@ async def test_a_build_of_another_app_is_not_found(member: Visitor, world: World
     for path in (f"/apps/{other['id']}/builds/{build['id']}", f"/apps/{build['app_id']}/builds/{UNKNOWN}"):
         await member.open(path)
         await expect(member.page.get_by_role("heading", name="Not found")).to_be_visible()
+
+
+async def test_the_page_shows_what_changed_on_the_screens(world: World, member: Visitor, tmp_path: Path) -> None:
+    app = await world.app()
+    test = await world.test([{"tapOn": {"id": "go"}}, 'I see "Done"'], app=app)
+    workflow = await world.workflow(test)
+    builds = []
+    for version, content in (("1.0.0", model()), ("1.1.0", model().replace(b"text: Go,", b"text: Go on,"))):
+        file = tmp_path / f"{version}.yaml"
+        file.write_bytes(content)
+        builds.append(await world.upload(app, file, version=version))
+        await world.run(workflow, headers={"X-CI-System": "ci", "X-CI-Branch": "main"})
+    await world.reported(builds[1], 1)
+    path = f"/apps/{app['id']}/builds/{builds[1]['id']}"
+    await member.open(path)
+    section = member.page.locator("#screen-changes")
+    await expect(section).to_contain_text("0 new, 0 gone, 1 changed, 0 not known, by 1 run of this build")
+    await expect(section.get_by_role("listitem")).to_have_text('button "Go" was renamed to "Go on"')
+    for name in ("before", "now"):
+        picture = section.get_by_role("img", name=f"The screen {name}")
+        await picture.scroll_into_view_if_needed()
+        await expect(picture).to_have_js_property("complete", True)
+        assert await picture.evaluate("image => image.naturalWidth") > 0
+    assert await defects_shown(member) == {}
+    assert await defects(member, f"{path}/screens") == {}
+    await member.open(f"/apps/{app['id']}/builds/{builds[0]['id']}/screens")
+    await expect(section).to_contain_text("There is no earlier build with a verdict")
+    await expect(member.page.get_by_role("link", name="1.0.0")).to_be_visible()
 
 
 async def test_the_page_is_accessible(ci: Ci, member: Visitor) -> None:

@@ -21,6 +21,7 @@ PAGES = {
     "/apps/{app}/matrix": ("builds", "class", "order", "page", "search"),
     "/apps/{app}/coverage": ("state",),
     "/apps/{app}/builds/{build}": ("base", "page"),
+    "/apps/{app}/builds/{build}/screens": ("base", "base_branch"),
     "/executions": ("app_id", "branch", "commit_sha", "page", "pr_number", "source", "status", "workflow_id"),
     "/executions/{execution}": ("page",),
     "/executions/{execution}/tests/{test}": ("app",),

@@ -2,7 +2,7 @@
 
 import asyncio
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from aiohttp import web
 
@@ -16,6 +16,9 @@ CANDIDATES = 10
 MAX_BASES = 100
 # Tests shown of each list of a comparison.
 MAX_COMPARED = 100
+# Screens shown of a comparison, and those of them whose pictures are loaded at once.
+MAX_SCREENS = 50
+OPENED_SCREENS = 5
 
 
 @with_session
@@ -103,10 +106,31 @@ async def show_build(request: web.Request) -> Values:
         "repository": repository_url(runs["items"]),
         "base": query.get("base", ""),
         "named": named,
+        "screens_query": urlencode({**{name: query[name] for name in ("base",) if query.get(name)}, **named}),
         "most": MAX_COMPARED,
         **comparison,
         **gate,
     }
+
+
+@with_session
+async def show_screen_changes(request: web.Request) -> Values:
+    """What changed on the screens since another build.
+
+    Raises:
+        HttpError: the request cannot be answered.
+    """
+    query, of_build = request.query, {"version_id": request.match_info["build_id"]}
+    named = base_branch_of(request)
+    build, app, changes = await asyncio.gather(
+        read(request, "GetBuild", **of_build),
+        read(request, "GetApp"),
+        read_part("changes", read(request, "CompareScreens", **of_build, base=query.get("base") or None, **named)),
+    )
+    if build["app_id"] != app["id"]:
+        raise HttpError(404, "Build not found", "BUILD_NOT_FOUND")
+    values = {"app": app, "build": build, "base": query.get("base", "")}
+    return {**values, "most": MAX_SCREENS, "opened": OPENED_SCREENS, **changes}
 
 
 def base_branch_of(request: web.Request) -> dict[str, str]:

@@ -29,6 +29,7 @@ def dashboard_routes(
         Route("GET", "/apps/{app_id}/matrix", page("matrix.html", matrix.show_matrix)),
         Route("GET", "/apps/{app_id}/coverage", page("coverage.html", coverage.show_coverage)),
         Route("GET", "/apps/{app_id}/builds/{build_id}", page("build.html", apps.show_build)),
+        Route("GET", "/apps/{app_id}/builds/{build_id}/screens", page("build_screens.html", apps.show_screen_changes)),
         Route("GET", "/executions", page("executions.html", executions.list_executions)),
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
         Route("GET", "/executions/{execution_id}/tests/{test_id}", redirection(executions.find_run)),

@@ -1,0 +1,18 @@
+// Parts that are slow to make: <section id="changes" data-later="/another/page">, which that page has under the same id.
+
+const library = import("./vendor/htmx.esm.min.js");
+
+async function load(part) {
+  try {
+    const response = await fetch(part.dataset.later, { signal: AbortSignal.timeout(60_000) });
+    if (!response.ok || response.redirected) return;
+    const { default: htmx } = await library;
+    const target = `#${part.id}`;
+    await htmx.swap({ sourceElement: document.body, text: await response.text(), target, select: target, swap: "outerHTML" });
+    document.dispatchEvent(new CustomEvent("parts:change"));
+  } catch {
+    // the link to the other page stays
+  }
+}
+
+document.querySelectorAll("[data-later]").forEach(load);
