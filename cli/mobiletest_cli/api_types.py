@@ -463,6 +463,67 @@ class Run(TypedDict):
     simulation: NotRequired[str]
 
 
+class ScreenStep(TypedDict):
+    test_id: str
+    test_name: str
+    step_index: int
+    step: str
+
+
+class SeenScreen(TypedDict):
+    execution_id: str
+    run_id: str
+    step: ScreenStep | None
+    tree: str
+    tree_url: str
+    picture: str
+    picture_url: str
+
+
+class ComparedScreens(TypedDict):
+    build_id: str
+    version: str | None
+    runs: int
+    screens: int
+
+
+class ElementChange(TypedDict):
+    kind: (
+        Literal["added", "gone", "renamed", "moved", "disabled", "enabled", "restyled", "role_changed", "id_changed"]
+        | None
+    )
+    role: str
+    name: str
+    certain: bool
+    description: str
+    count: int
+    before: BoundElement | None
+    after: BoundElement | None
+
+
+class ScreenChange(TypedDict):
+    kind: Literal["new", "gone", "changed", "unknown"] | None
+    title: str
+    certain: bool
+    before: SeenScreen | None
+    after: SeenScreen | None
+    elements: list[ElementChange]
+    element_count: int
+    reason: str
+
+
+class ScreenComparison(TypedDict):
+    build: ComparedScreens | None
+    base: ComparedScreens | None
+    new: int
+    gone: int
+    changed: int
+    unknown: int
+    screens: list[ScreenChange]
+    summary: list[str]
+    notice: str
+
+
 class ComparedBuild(TypedDict):
     build_id: str
     version: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -24,11 +24,13 @@ from mobiletest_cli.selection import Selection
 from mobiletest_cli.start import Start, StartBuilder
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Execution, Gate
-    from mobiletest_cli.results.report import Report
+    from mobiletest_cli.api_types import Execution, Gate, ScreenComparison
+    from mobiletest_cli.results.report import Report, ScreenChanges
 
 # How long an interrupted command waits for the end of what it cancelled: CI systems soon kill it.
 _CANCELLED_SECONDS = 3.0
+# Builds of an execution whose screens are compared for its report.
+_COMPARED_BUILDS = 4
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,8 @@ class TestRun:
         gate, problem = self._gate(execution, options)
         verdict = exit_code(execution, gate, fail_on_cancellation=options.fail_on_cancellation)
         report = self._read(execution, gate, start)
+        if self._destinations.has_report:
+            report = replace(report, screens=list(self._screen_changes(report)))
         return self._publish(report, start, problem.exit_code if problem else verdict, problem)
 
     def _finish_interrupted(self, execution_id: str, interrupted: Interrupted, start: Start | None = None) -> int:
@@ -187,6 +191,21 @@ class TestRun:
         start = start or Start("", {})
         url = self._api.page_url("executions")
         return Report(execution, runs, gate, start.flow_paths, url, start.display_path)
+
+    def _screen_changes(self, report: Report) -> Iterator[ScreenChanges]:
+        """Of each build that has them; what cannot be compared in time is left out."""
+        from mobiletest_cli.results.report import ScreenChanges
+
+        branch = report.gate["base_branch"] if report.gate else None
+        builds = {run["build_id"]: run["app_id"] for run in report.runs if run["build_id"] and run["app_id"]}
+        for build_id, app_id in list(builds.items())[:_COMPARED_BUILDS]:
+            with suppress(CliError):
+                path = f"apps/builds/{build_id}/screen_changes"
+                comparison: ScreenComparison = self._api.impatient().get(path, base_branch=branch)
+                build, base = comparison["build"], comparison["base"]
+                if build and base and build["runs"]:
+                    page = f"apps/{app_id}/builds/{build_id}/screens?base={base['build_id']}"
+                    yield ScreenChanges(comparison, self._api.page_url(page))
 
     def _gate(self, execution: Execution, options: WaitOptions) -> tuple[Gate | None, CliError | None]:
         """The gate's answer; None if it was not asked, or cannot answer: then every failure counts.

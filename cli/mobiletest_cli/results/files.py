@@ -32,6 +32,11 @@ class Destinations:
     # A folder for those of runs that did not pass.
     artifacts: Path | None = None
 
+    @property
+    def has_report(self) -> bool:
+        """Whether a report in Markdown is written."""
+        return self.report is not None or (os.environ.get("GITHUB_ACTIONS") == "true" and github.SUMMARY in os.environ)
+
     def check(self, *, wait: bool) -> None:
         """Check where the results are to be written, before anything is started.
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # GitHub shows ten annotations of each kind for a step.
 SHOWN = 10
 _MESSAGE_LENGTH = 1000
+# The variable with the file of the job summary.
+SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def annotate(report: Report) -> Iterator[WorkflowCommand]:
@@ -41,7 +43,7 @@ def write_summary(report: Report, environ: Mapping[str, str]) -> str | None:
 
     GitHub drops a summary that is too large, so the report is what fits beside the file's content.
     """
-    path = environ.get("GITHUB_STEP_SUMMARY")
+    path = environ.get(SUMMARY)
     if not path:
         return None
     try:

@@ -14,10 +14,12 @@ from mobiletest_cli.results.report import ENDED, Report, earlier_failures, short
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import GateReason, Run
+    from mobiletest_cli.results.report import ScreenChanges
 
 # Bytes: GitHub shows no larger job summary.
 SIZE_LIMIT = 1024 * 1024
 _SECTION_ITEMS = 50
+_SCREEN_LINES = 10
 _NAME_LENGTH = 200
 _TEXT_LENGTH = 300
 _FAILING = {"newly_broken": "Newly broken", "never_passed": "Never passed", "not_run_before": "Not run before"}
@@ -149,6 +151,26 @@ def _sections(report: Report) -> Iterator[str]:
     yield _section("No verdict", without, partial(_no_verdict, report))
     retried = (run for run in report.runs if run["success"] and earlier_failures(run))
     yield _section("Passed after a retry", retried, partial(_retried, report))
+    yield from map(_screens, report.screens)
+
+
+def _screens(changes: ScreenChanges) -> str:
+    """What changed on the screens of a build, as far as it is known."""
+    comparison, lines = changes.comparison, changes.comparison["summary"]
+    sides = comparison["build"], comparison["base"]
+    build, base = (side["version"] or side["build_id"] if side else "" for side in sides)
+    counted = (
+        (comparison["new"], "new"),
+        (comparison["gone"], "gone"),
+        (comparison["changed"], "changed"),
+        (comparison["unknown"], "not known"),
+    )
+    numbers = ", ".join(f"{count} {name}" for count, name in counted if count) or "none changed"
+    remarks = [f"{numbers}.", escape(comparison["notice"], _TEXT_LENGTH), _linked("Pictures", changes.link)]
+    more = [f"- and {len(lines) - _SCREEN_LINES} more lines\n"] if len(lines) > _SCREEN_LINES else []
+    listed = [*(f"- {escape(line, _TEXT_LENGTH)}\n" for line in lines[:_SCREEN_LINES]), *more]
+    title = escape(f"Screens of build {build} since {base}", 2 * _NAME_LENGTH)
+    return f"### {title}\n\n{' '.join(filter(None, remarks))}\n\n{''.join(listed)}\n"
 
 
 def _section(title: str, items: Iterable[_Item], render: Callable[[_Item], str]) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from mobiletest_cli.presentation import labels, place, positions
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Execution, Failure, Gate, GateReason, Run, SourcePosition
+    from mobiletest_cli.api_types import Execution, Failure, Gate, GateReason, Run, ScreenComparison, SourcePosition
 
 # Variables in which GitHub, GitLab, Bitbucket, Azure and Jenkins name the folder of the checkout.
 _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "BITBUCKET_CLONE_DIR", "BUILD_SOURCESDIRECTORY", "WORKSPACE")
@@ -20,8 +20,16 @@ ENDED = frozenset({"completed", "failed", "cancelled"})
 
 
 @dataclass(frozen=True)
+class ScreenChanges:
+    """What changed on the screens of a build, and the page that shows it."""
+
+    comparison: ScreenComparison
+    link: str
+
+
+@dataclass(frozen=True)
 class Report:
-    """An execution, its runs, and the gate if it was asked.
+    """An execution, its runs, the gate if it was asked, and changes of the screens of its builds, if they are known.
 
     `paths` are the flow files of tests by test id, relative to the repository, and `display_path` is the path here of
     another file of their workspace; `url` is the page of all executions, "" for results without a server.
@@ -33,6 +41,7 @@ class Report:
     paths: Mapping[str, str]
     url: str
     display_path: Callable[[str], str] = str
+    screens: Sequence[ScreenChanges] = ()
 
     @property
     def link(self) -> str:

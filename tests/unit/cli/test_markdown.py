@@ -3,6 +3,7 @@
 import html
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mobiletest_cli.results.markdown import SIZE_LIMIT, escape, render_markdown
+from mobiletest_cli.results.report import ScreenChanges
 from tests.unit.cli.report_samples import EXECUTION, URL, attempt, failed, failed_at, passed, reason, report, run_id
+
+if TYPE_CHECKING:
+    from mobiletest_cli.api_types import ScreenComparison
 
 RENDERER = MarkdownIt("commonmark").enable("table")
 NASTY = [
@@ -264,3 +269,22 @@ def test_a_report_never_exceeds_its_limit(limit: int) -> None:
     runs = [failed(f"{index} {'é' * 100}") for index in range(60)]
     text = render_markdown(report(*runs, reasons=[reason(run, "newly_broken") for run in runs]), limit)
     assert len(text.encode()) <= max(limit, 0)
+
+
+def screens(*summary: str, notice: str = "", **counts: int) -> ScreenChanges:
+    sides = {side: {"build_id": side, "version": f"<{side}>", "runs": 3, "screens": 9} for side in ("build", "base")}
+    kinds = dict.fromkeys(("new", "gone", "changed", "unknown"), 0)
+    comparison = {**sides, **kinds, **counts, "summary": list(summary), "screens": [], "notice": notice}
+    return ScreenChanges(cast("ScreenComparison", comparison), "https://mobiletest.example.com/screens")
+
+
+def test_changes_of_screens_are_shown_also_if_all_tests_pass() -> None:
+    changed = screens(*(f'"Cart": button "{each}" is gone' for each in NASTY), changed=1, unknown=2, notice="Older.")
+    text = render_markdown(replace(report(passed()), screens=[changed, screens()]))
+    assert "Screens of build <build> since <base>" in shown(text)
+    assert "1 changed, 2 not known. Older. Pictures" in shown(text)
+    assert "(<https://mobiletest.example.com/screens>)" in text
+    listed = [line[2:] for line in text.splitlines() if line.startswith("- ")]
+    expected = [" ".join(f'"Cart": button "{each}" is gone'.split()) for each in NASTY[:10]]
+    assert [shown(line).strip() for line in listed] == [*expected, f"and {len(NASTY) - 10} more lines"]
+    assert "none changed. Pictures" in shown(text)

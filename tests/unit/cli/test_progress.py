@@ -195,6 +195,36 @@ def test_the_files_do_not_depend_on_the_gate(
     assert "No such branch" in printed.err
 
 
+COMPARED: dict[str, Any] = {
+    "build": {"build_id": "8", "version": "1.1.0", "runs": 1, "screens": 3},
+    "base": {"build_id": "7", "version": "1.0.0", "runs": 1, "screens": 3},
+    **{"new": 0, "gone": 1, "changed": 0, "unknown": 0, "screens": [], "notice": ""},
+    "summary": ['Screen "Thanks" is gone'],
+}
+
+
+@pytest.mark.parametrize(("status", "shown"), [(200, True), (404, False), (504, False)])
+def test_the_report_says_what_changed_on_the_screens_if_that_is_known(status: int, shown: bool, tmp_path: Path) -> None:
+    run = passed(build_id="8", app_id="5")
+    others = answer_of({**ENDED, "status": "completed", "success": True}, httpx.Response(503))
+    asked: list[httpx.URL] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/runs"):
+            return httpx.Response(200, json={"items": [run, run], "has_next": False})
+        if request.url.path.endswith("/screen_changes"):
+            asked.append(request.url)
+            return httpx.Response(status, json=COMPARED if status == 200 else {"detail": "no", "code": "NO"})
+        return others(request)
+
+    for files in (Destinations(report=tmp_path / "out.md"), Destinations(junit=tmp_path / "out.xml")):
+        TestRun(api_of(answer), Output(), Attribution(), files).finish("7", WaitOptions(gate=False))
+    assert [url.path.rpartition("/api/v1")[2] for url in asked] == ["/apps/builds/8/screen_changes"]
+    report = (tmp_path / "out.md").read_text()
+    assert ("### Screens of build 1.1.0 since 1.0.0" in report) is shown
+    assert ("apps/5/builds/8/screens?base=7" in report) is shown
+
+
 @pytest.mark.parametrize("fail_on_timeout", [True, False])
 def test_an_unreachable_server_after_the_wait_does_not_change_the_exit_code(
     fail_on_timeout: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
