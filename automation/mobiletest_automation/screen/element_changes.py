@@ -246,7 +246,11 @@ def _sights_at(screen: MergedScreen, element: MergedElement, moments: list[Momen
 def moved_elements(screen: MatchedScreen) -> list[Differing]:
     """The pairs in another container, at another place among their siblings, or elsewhere between the same ones."""
     partners = {other: one for one, other in screen.pairs.items()}
-    pairs = {one: other for one, other in screen.pairs.items() if screen.is_steady(one, other)}
+    pairs = {
+        one: other
+        for one, other in screen.pairs.items()
+        if screen.is_steady(one, other) and (one.ids & other.ids or not (is_volatile(one) or is_volatile(other)))
+    }
     moved = {one: other for one, other in pairs.items() if _has_other_container(screen.pairs, partners, one, other)}
     for parent in pairs:
         moved.update({one: screen.pairs[one] for one in _reordered(pairs, parent, moved)})
@@ -307,7 +311,7 @@ def _orders(one: MergedElement, other: MergedElement) -> set[bool]:
 
 
 def _is_elsewhere(screen: MatchedScreen, one: MergedElement, other: MergedElement) -> bool:
-    """Whether it has the same neighbours, but keeps its distance to none of them, on screens of the same size."""
+    """Whether it keeps its distance to no neighbour while these stay in place, on screens of the same size."""
     compared = 0
     for number in islice(one.sights, _TREES_COMPARED):
         for there in islice(other.sights, _TREES_COMPARED):
@@ -317,7 +321,9 @@ def _is_elsewhere(screen: MatchedScreen, one: MergedElement, other: MergedElemen
                 return False
             compared += 1
             size = screen.before.examples[number].tree.bounds
-            if _keeps_place(one.sights[number].element.bounds, other.sights[there].element.bounds, anchors, size):
+            if not _keep_together(anchors, size) or _keeps_place(
+                one.sights[number].element.bounds, other.sights[there].element.bounds, anchors, size
+            ):
                 return False
     return compared > 0
 
@@ -345,6 +351,16 @@ def _neighbours(element: MergedElement, number: int) -> tuple[MergedElement | No
     previous = siblings[place - 1] if place else None
     following = siblings[place + 1] if place + 1 < len(siblings) else None
     return element.sights[number].parent, previous, following
+
+
+def _keep_together(anchors: list[tuple[Bounds, Bounds]], size: Bounds) -> bool:
+    """Whether the container and the neighbours keep their places to each other: else the layout has flowed anew."""
+    (before, after), *others = anchors
+    return all(
+        abs((mine.x - before.x) - (its.x - after.x)) <= _TOLERANCE * size.width
+        and abs((mine.y - before.y) - (its.y - after.y)) <= _TOLERANCE * size.height
+        for mine, its in others
+    )
 
 
 def _keeps_place(before: Bounds, after: Bounds, anchors: list[tuple[Bounds, Bounds]], size: Bounds) -> bool:

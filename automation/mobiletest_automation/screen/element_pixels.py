@@ -1,5 +1,8 @@
 """Elements that look different in the pictures of two builds: their size, colours or typeface."""
 
+from itertools import product
+from typing import cast
+
 from PIL import Image, ImageChops, ImageFilter, ImageStat
 
 from mobiletest_automation.screen.elements import Bounds, Element
@@ -12,6 +15,9 @@ _LEVELS = 40
 _SHARE = 0.02
 _SHARE_OF_INK = 0.3
 _PIXELS = 12
+# Pixels that a border has, and by which the size of a text may differ.
+_EDGE = 4
+_SHIFT = 2
 # An element that is higher by this share and by this share of the screen has another size.
 _HIGHER = 0.12
 _OF_SCREEN = 0.006
@@ -56,14 +62,62 @@ def has_other_height(before: Bounds, after: Bounds, screen: Bounds) -> bool:
 def looks_different(one: Image.Image, other: Image.Image) -> bool:
     """Whether the pixels differ by more than a shift of a pixel, antialiasing and compression.
 
-    Of pictures of different sizes the part from the top left corner is compared that both have.
+    Of pictures of different sizes what they hold and its background are compared, with or without their edges: a
+    layout may stretch a box around what it holds.
     """
-    size = min(one.width, other.width), min(one.height, other.height)
-    one, other = one.crop((0, 0, *size)), other.crop((0, 0, *size))
+    if one.size == other.size:
+        return _differ(one, other)
+    return all(_hold_others(_without_edges(one, edge), _without_edges(other, edge)) for edge in (0, _EDGE))
+
+
+def _without_edges(picture: Image.Image, edge: int) -> Image.Image:
+    edge = min(edge, (min(picture.size) - 1) // 4)
+    return picture.crop((edge, edge, picture.width - edge, picture.height - edge))
+
+
+def _hold_others(one: Image.Image, other: Image.Image) -> bool:
+    """Whether the background or what is on it differs."""
+    colors = _background(one), _background(other)
+    if any(abs(level - other_level) > _LEVELS for level, other_level in zip(*colors, strict=True)):
+        return True
+    mine, its = _content(one, colors[0]), _content(other, colors[1])
+    if mine is None or its is None:
+        return (mine is None) is not (its is None)
+    if abs(mine.width - its.width) > _SHIFT or abs(mine.height - its.height) > _SHIFT:
+        return True
+    shifts = product((0, -1, 1), (0, -1, 1))
+    return all(_differ(*_overlap(mine, its, shift)) for shift in shifts)
+
+
+def _overlap(one: Image.Image, other: Image.Image, shift: tuple[int, int]) -> tuple[Image.Image, Image.Image]:
+    """The parts that lie on each other if the other one is shifted right and down."""
+    left, top = (max(each, 0) for each in shift)
+    width = max(min(one.width - left, other.width - left + shift[0]), 1)
+    height = max(min(one.height - top, other.height - top + shift[1]), 1)
+    return (
+        one.crop((left, top, left + width, top + height)),
+        other.crop((left - shift[0], top - shift[1], left - shift[0] + width, top - shift[1] + height)),
+    )
+
+
+def _background(picture: Image.Image) -> tuple[int, int, int]:
+    """The most frequent colour."""
+    colors = cast("list[tuple[int, tuple[int, int, int]]]", picture.getcolors(picture.width * picture.height))
+    return max(colors)[1]
+
+
+def _content(picture: Image.Image, background: tuple[int, int, int]) -> Image.Image | None:
+    """The part that differs from the background; None if nothing does."""
+    apart = ImageChops.difference(picture, Image.new("RGB", picture.size, background))
+    box = _brightest(apart).point(_MARKED).getbbox()
+    return picture.crop(box) if box is not None else None
+
+
+def _differ(one: Image.Image, other: Image.Image) -> bool:
     if not _count(_brightest(ImageChops.difference(one, other)).point(_MARKED)):
         return False
     count = _count(ImageChops.lighter(_beyond(one, other), _beyond(other, one)))
-    if count >= _PIXELS and count >= _SHARE * size[0] * size[1]:
+    if count >= _PIXELS and count >= _SHARE * one.width * one.height:
         return True
     ink = max(_count(_ink(each).point(_MARKED)) for each in (one, other))
     return (count >= _PIXELS and count >= _SHARE_OF_INK * ink) or _has_other_weight(one, other)

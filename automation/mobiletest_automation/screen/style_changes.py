@@ -10,7 +10,15 @@ from mobiletest_automation.screen.changes import ReadPicture
 from mobiletest_automation.screen.element_changes import Differing, MatchedScreen
 from mobiletest_automation.screen.element_pixels import crop_element, has_other_height, looks_different, open_picture
 from mobiletest_automation.screen.elements import Element, Role, walk
-from mobiletest_automation.screen.merged_screens import MergedElement, MergedScreen, Moment, Sight, shown_name, size_of
+from mobiletest_automation.screen.merged_screens import (
+    MergedElement,
+    MergedScreen,
+    Moment,
+    Sight,
+    is_volatile,
+    shown_name,
+    size_of,
+)
 
 # Moments whose pictures are compared, and pictures of each build at a moment.
 MOMENTS_LIMIT = 6
@@ -46,7 +54,7 @@ def restyled_elements(screen: MatchedScreen, read_picture: ReadPicture) -> list[
     Only at moments that both saw on screens of the same size, and where nothing covers the element. What looks
     different within one build is left out.
     """
-    steady = (pair for pair in screen.pairs.items() if _has_looks(pair[0]) and screen.is_steady(*pair))
+    steady = (pair for pair in screen.pairs.items() if all(map(_has_looks, pair)) and screen.is_steady(*pair))
     undecided = dict(islice(steady, ELEMENTS_LIMIT))
     restyled: dict[MergedElement, Differing] = {}
     for moment in islice(_moments_with_pictures(screen), MOMENTS_LIMIT):
@@ -65,7 +73,9 @@ def restyled_elements(screen: MatchedScreen, read_picture: ReadPicture) -> list[
 
 
 def _has_looks(element: MergedElement) -> bool:
-    return element.role not in _CONTAINERS and (not element.children or element.sample().tappable)
+    if element.role in _CONTAINERS or is_volatile(element):
+        return False
+    return not element.children or element.sample().tappable
 
 
 def _moments_with_pictures(screen: MatchedScreen) -> list[Moment]:
@@ -135,16 +145,33 @@ def _is_covered(sight: Sight) -> bool:
 def _are_different(before: list[_Look], after: list[_Look]) -> bool | None:
     """None if it is not known: something else than the looks differs, or there is no picture."""
     pairs = [pair for pair in product(before, after) if _state(pair[0].sight) == _state(pair[1].sight)]
-    if not pairs:
+    answers = [_differ(*pair) for pair in pairs]
+    if not answers or None in answers:
         return None
-    if not all(_differ(*pair) for pair in pairs):
+    if not all(answers):
         return False
     return not any(_differ(*pair) for build in (before, after) for pair in combinations(build, 2))
 
 
-def _differ(one: _Look, other: _Look) -> bool:
-    bounds = one.sight.element.bounds, other.sight.element.bounds
-    return has_other_height(*bounds, one.sight.root.bounds) or looks_different(one.pixels, other.pixels)
+def _differ(one: _Look, other: _Look) -> bool | None:
+    """None if its text may only have other line ends: the element is narrower and higher."""
+    before, after = one.sight.element.bounds, other.sight.element.bounds
+    resized = has_other_height(before, after, one.sight.root.bounds)
+    if resized and (before.width - after.width) * (before.height - after.height) < 0:
+        return None
+    alone = not _has_neighbour(one.sight) and not _has_neighbour(other.sight)
+    return (resized and alone) or looks_different(one.pixels, other.pixels)
+
+
+def _has_neighbour(sight: Sight) -> bool:
+    """Whether something is beside it, around which the layout may have stretched it."""
+    box = sight.element.bounds
+    return any(
+        min(each.bounds.bottom, box.bottom) - max(each.bounds.y, box.y) > 2
+        and (each.bounds.x >= box.right - 1 or each.bounds.right <= box.x + 1)
+        for each in walk(sight.root)
+        if each.visible
+    )
 
 
 def _state(sight: Sight) -> tuple[object, ...]:
