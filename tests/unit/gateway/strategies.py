@@ -7,9 +7,10 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from hypothesis import strategies as st
+from mobiletest.options.v1 import options_pb2
 
 from services.chassis.proto_values import enum_spellings
-from services.gateway.contract.fields import field_rules, rest_fields
+from services.gateway.contract.fields import field_rules, option, rest_fields
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, all_operations
 
 RESPONSES = sorted(
@@ -42,7 +43,8 @@ def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
         rules = field_rules(field)
         without = ("Cc",) if rules.single_line or rules.multi_line else ()
         characters = st.characters(codec="utf-8", exclude_categories=without)
-        return st.text(characters, min_size=rules.min_length or 0, max_size=8)
+        text = st.text(characters, min_size=rules.min_length or 0, max_size=8)
+        return text.filter(str.strip) if option(field, options_pb2.contract).trimmed and rules.min_length else text
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return st.booleans()
     if field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
