@@ -14,13 +14,26 @@ from typing import Annotated, Any, cast
 import typer
 
 from mobiletest_cli import __version__
-from mobiletest_cli.commands import apps, builds, devices, executions, keys, mcp, reports, run, server, tests, workflows
+from mobiletest_cli.commands import (
+    apps,
+    builds,
+    devices,
+    executions,
+    keys,
+    mcp,
+    recheck,
+    reports,
+    run,
+    server,
+    tests,
+    workflows,
+)
 from mobiletest_cli.completion import VARIABLE, answer
 from mobiletest_cli.errors import INTERRUPTED, MEANINGS, USAGE, CliError
 
 # ClickException, which typer has in one place or another, depending on its version.
 _WRONG_USAGE: type[BaseException] = typer.BadParameter.__mro__[2]
-_GROUPS = (run, devices, executions, reports, apps, builds, tests, workflows, keys, mcp, server)
+_GROUPS = (run, devices, executions, reports, apps, builds, tests, recheck, workflows, keys, mcp, server)
 # Modules with one command or group. It is made without all others if the first argument names it: they take 0.1 s.
 _OF_ONE_COMMAND = {
     "run": run,
@@ -28,6 +41,7 @@ _OF_ONE_COMMAND = {
     "apps": apps,
     "builds": builds,
     "tests": tests,
+    "recheck": recheck,
     "workflows": workflows,
 }
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())

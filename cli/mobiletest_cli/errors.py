@@ -25,7 +25,7 @@ TERMINATED = 143
 
 MEANINGS = {
     OK: "the tests passed, or the command did what was asked",
-    FAILED: "tests failed, or the gate blocks",
+    FAILED: "tests failed, the gate blocks, or a rechecked step does not hold",
     USAGE: "wrong usage, a device that --local cannot use, or the server refused the request",
     AUTHENTICATION: "no API key, or one that is not valid or lacks a scope",
     NOT_FOUND: "no such app, build, test, workflow or execution",

@@ -9,10 +9,10 @@ from mcp.server.mcpserver import Image
 from pydantic import Field
 
 from mobiletest_automation.flows.printable import printable
-from mobiletest_cli import presentation
+from mobiletest_cli import lookup, presentation
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import INVALID_FILE, NOT_FOUND, CliError
-from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId
+from mobiletest_cli.mcp_server.read_tools import Answer, ExecutionId, TestName
 from mobiletest_cli.mcp_server.summaries import cut, run_summary
 from mobiletest_cli.printable import printable_values
 
@@ -101,6 +101,25 @@ class FailureTools:
             **resolved,
             "test": self._place(run, failed),
         }
+
+    def recheck_step(
+        self,
+        test: TestName,
+        step: Annotated[Step | None, Field(description="A new step; without it that of the test")] = None,
+        position: Annotated[
+            int | None, Field(ge=0, description="Position of the step in get_test; without it the step is a new one")
+        ] = None,
+    ) -> Answer:
+        """Say on how many screens of past runs a step holds: where it passed or failed, and on those of other steps.
+
+        Nothing is changed or run. not_known is what a screen cannot tell.
+        """
+        request = {} if step is None else {"step": step}
+        if position is not None:
+            request["step_path"] = f"steps[{position}]"
+        test_id = lookup.find_test(self._api, test)["id"]
+        answer: Answer = self._api.post(f"tests/{test_id}/recheck", request)
+        return {**answer, "other_steps": answer["other_steps"][:10], "examples": answer["examples"][:5]}
 
     def _place(self, run: Run, failed: StepResult) -> Answer:
         """Where the steps of the test are changed."""

@@ -52,6 +52,7 @@ def build_server(api: Api, folder: Path, *, allow_run: bool) -> MCPServer:
         read.validate_flow,
         failures.resolve_step,
         failures.propose_fix,
+        failures.recheck_step,
     ):
         server.add_tool(calls.tool(function), annotations=READS)
     server.add_tool(calls.tool(failures.read_failure), annotations=READS, structured_output=False)  # has a picture

@@ -181,6 +181,10 @@ async def test_a_fix_is_tried_on_the_screen_of_the_failure(project: Shell) -> No
         assert "basket.yaml" in good["test"]["how_to_change"]
         resolved = await agent.call("resolve_step", step="Tap on Log in", execution=ran)
         assert resolved["action"] == "tap"
+        again = await agent.call("recheck_step", test="Open the basket", position=2)
+        assert (again["runs"], again["failed"]["does_not_hold"] > 0) == (1, True)
+        changed = await agent.call("recheck_step", test="Open the basket", position=2, step={"tapOn": "Log in"})
+        assert changed["failed"]["holds"] == again["failed"]["does_not_hold"]
         step = {"extendedWaitUntil": {"visible": "Nothing of this name", "timeout": 50}}
         refused = await agent.refused("apply_fix", test="Open the basket", position=2, current=step, step="launchApp")
         assert "Change the file" in refused
