@@ -269,6 +269,7 @@ class Execution(TypedDict):
     superseded_by: str | None
     name: str | None
     shard: str | None
+    verifies: NotRequired[str]
 
 
 class SourcePosition(TypedDict):
@@ -461,6 +462,7 @@ class Run(TypedDict):
     variant: NotRequired[Variant]
     source_path: NotRequired[str]
     simulation: NotRequired[str]
+    verifies: NotRequired[str]
 
 
 class ScreenStep(TypedDict):

@@ -22,6 +22,7 @@ from services.chassis.idempotency import Idempotency
 from services.chassis.leases import MongoLease
 from services.chassis.lifecycle import GrpcApp
 from services.executor.artifacts import ObjectStoreArtifacts
+from services.executor.healing_pool import HealingPool
 from services.executor.maintenance.deleted_tests import DeletedTests
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
@@ -55,6 +56,7 @@ from services.executor.tree_reader import TreeReader
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl
+from services.executor.usecases.healing import HealingUseCases
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.past_screens import PastScreens
 from services.executor.usecases.queue import QueueUseCases
@@ -128,7 +130,10 @@ async def _serve(shared: Resources) -> str:
     trees = TreeReader()
     shared.stack.push_async_callback(trees.close)
     steps = _steps(shared, trees, await _open_resolver(shared))
-    servicers = _servicers(shared, notifier, stored, screens=_screens(shared, trees), steps=steps)
+    proposals = HealingPool()
+    shared.stack.push_async_callback(proposals.close)
+    screens = _screens(shared, trees)
+    servicers = _servicers(shared, notifier, stored, screens=screens, steps=steps, proposals=proposals)
     idempotency = Idempotency(shared.mongo)
     server = grpc_server.serve(
         shared.settings,
@@ -150,6 +155,7 @@ def _servicers(
     *,
     screens: ScreensServicer,
     steps: StepsServicer,
+    proposals: HealingPool,
 ) -> list[grpc_server.Servicer]:
     """The services of the API."""
     executions = MongoExecutions(shared.transactions, shared.outbox)
@@ -161,6 +167,7 @@ def _servicers(
     evidence = MongoRetainedRuns(shared.transactions)
     kept = MongoScreens(shared.mongo, shared.objects)
     videos = VideoUseCases(control, kept, VideoMaker())
+    healing = HealingUseCases(executions, PastScreens(executions, kept), proposals, starter)
     limits = LimitUseCases(
         executions,
         stored,
@@ -174,7 +181,12 @@ def _servicers(
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
             ExecutionsServicer(
-                starter, control, baselines, reports=RunReports(executions, kept, artifacts), videos=videos
+                starter,
+                control,
+                baselines,
+                healing=healing,
+                reports=RunReports(executions, kept, artifacts),
+                videos=videos,
             ),
             "mobiletest.executor.v1.Executions",
         ),

@@ -34,6 +34,7 @@ from mobiletest_automation.model.run_config import (
 from mobiletest_automation.model.variants import EMPTY_VARIANT, Variant
 from services.chassis.proto_values import (
     json_to_struct,
+    json_to_value,
     read_optional,
     struct_to_json,
     to_enum_member,
@@ -51,6 +52,7 @@ from services.executor.model.executions import (
     simulation,
     status_message,
 )
+from services.executor.model.healing import Healing
 from services.executor.model.runs import Question, Run
 
 
@@ -171,6 +173,7 @@ def execution_proto(execution: Execution, *, brief: bool = False) -> executions_
         revision=execution.revision,
         priority=execution.priority,
         rerun_of=execution.rerun_of,
+        verifies=execution.verifies,
         superseded_by=execution.superseded_by,
         name=execution.name,
         shard=None if execution.shard is None else str(execution.shard),
@@ -222,6 +225,7 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         variant=_variant(run.variant),
         source_path=target.source_path,
         simulation=simulation(run),
+        verifies=run.verifies,
     )
 
 
@@ -336,3 +340,29 @@ def _artifact(run: Run, artifact: Artifact) -> runs_pb2.Artifact:
         url=artifact_url(run, artifact),
         gone=to_enum_number(runs_pb2.ArtifactGone, artifact.gone) or None,
     )
+
+
+def healing_proto(healing: Healing) -> executions_pb2.Healing:
+    """What is proposed for a run."""
+    proposal, check, target = healing.proposal, healing.check, healing.run.target
+    message = executions_pb2.Healing(
+        state=to_enum_number(executions_pb2.HealingState, healing.state),
+        reason=healing.reason,
+        test_id=target.test_id,
+        test_version_number=target.test_version_number,
+        check_execution_id=check.execution_id if check is not None else None,
+        check_run_id=check.id if check is not None else None,
+    )
+    if proposal is not None:
+        message.proposal.CopyFrom(
+            executions_pb2.StepProposal(
+                path=proposal.path,
+                old_step=json_to_value(proposal.old_step),
+                old_line=proposal.old_line,
+                step=json_to_value(proposal.step),
+                line=proposal.line,
+                why=proposal.why,
+                position=_position(healing.position),
+            )
+        )
+    return message

@@ -48,6 +48,7 @@ from services.chassis.stored_transfers import http_bodies
 from services.executor.events import execution_changed_message, run_changed_message, to_execution_event
 from services.executor.messages import (
     execution_proto,
+    healing_proto,
     read_build_config,
     read_ci,
     read_run_config,
@@ -63,6 +64,7 @@ from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl, NewSteps
+from services.executor.usecases.healing import HealingUseCases
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.recheck import CheckedScreen, RecheckUseCases, ScreenGroup
 from services.executor.usecases.run_reports import RunReports
@@ -83,12 +85,14 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         control: ExecutionControl,
         baselines: BaselineUseCases,
         *,
+        healing: HealingUseCases,
         reports: RunReports,
         videos: VideoUseCases,
     ) -> None:
         self._starter = starter
         self._control = control
         self._baselines = baselines
+        self._healing = healing
         self._reports = reports
         self._videos = videos
 
@@ -156,6 +160,12 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
 
     async def GetRun(self, request: pb.GetRunRequest, context: Any) -> runs_pb2.Run:
         return run_proto(*await self._control.run(request.execution_id.lower(), request.run_id.lower()))
+
+    async def GetHealing(self, request: pb.GetHealingRequest, context: Any) -> pb.Healing:
+        return healing_proto(await self._healing.get(request.execution_id.lower(), request.run_id.lower()))
+
+    async def VerifyHealing(self, request: pb.VerifyHealingRequest, context: Any) -> pb.Healing:
+        return healing_proto(await self._healing.verify(request.execution_id.lower(), request.run_id.lower()))
 
     async def DownloadArtifact(self, request: pb.DownloadArtifactRequest, context: Any) -> AsyncIterator[HttpBody]:
         asked = read_optional(request, "range")

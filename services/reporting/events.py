@@ -48,7 +48,9 @@ _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events 
 
 
 def parse_event(event: Event) -> Snapshot | None:
-    """The snapshot that the event carries; None for a type not known here.
+    """The snapshot that the event carries.
+
+    None for a type not known here, and for runs that check a proposal: they are no results of their tests.
 
     Raises:
         InvalidMessage: when the event can never become a snapshot.
@@ -69,8 +71,10 @@ def parse_event(event: Event) -> Snapshot | None:
         raise InvalidMessage("INVALID_FIELD", str(error), event=event) from error
 
 
-def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnapshot:
+def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnapshot | None:
     run = message.run
+    if run.verifies:
+        return None
     return RunSnapshot(
         run_id=_required_id(run.id, "run.id"),
         org_id=_required_id(message.org_id, "org_id"),
@@ -189,8 +193,10 @@ def _build_ref(message: executor.RunChanged) -> BuildRef | None:
     return BuildRef(uploaded_at, build_id, run.resolved_build_version[:_NAME_LENGTH])
 
 
-def _execution_snapshot(message: executor.ExecutionChanged, _: datetime) -> ExecutionSnapshot:
+def _execution_snapshot(message: executor.ExecutionChanged, _: datetime) -> ExecutionSnapshot | None:
     execution = message.execution
+    if execution.verifies:
+        return None
     return ExecutionSnapshot(
         _required_id(execution.id, "execution.id"),
         _required_id(message.org_id, "org_id"),
@@ -302,7 +308,7 @@ def _milliseconds(seconds: int, milliseconds: int) -> datetime:
     return EPOCH + timedelta(seconds=seconds, milliseconds=milliseconds)
 
 
-_READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Snapshot]]] = {
+_READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Snapshot | None]]] = {
     message.DESCRIPTOR.full_name: (message, read)
     for message, read in (
         (executor.RunChanged, _run_snapshot),

@@ -10,6 +10,7 @@ from tests.reference.side_stories import (
     answer_question,
     ask_service,
     cancel_execution,
+    heal_step,
     manage_keys,
     upload_in_parts,
 )
@@ -31,6 +32,7 @@ async def record_examples(stack: SharedStack, *, step_milliseconds: int = 100) -
         await import_folder(recorder, story.app)
         await accept_baseline(story)
         await answer_question(story)
+        await heal_step(story)
         await cancel_execution(story)
         await upload_in_parts(story)
         await ask_service(recorder)

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
+from tests.e2e.test_healing import STEPS
+from tests.e2e.test_healing import app_model as renamed_app_model
 from tests.e2e.test_human_in_the_loop import ASKING, SECOND, TWO_BUTTONS
 from tests.e2e.world import paced_app_model
 from tests.eventually import eventually
@@ -65,6 +67,26 @@ async def answer_question(story: Story) -> None:
     answer = {"question_id": run["question"]["id"], "answer": SECOND}
     await recorder.record("AnswerRun", execution["id"], run["id"], sent=Sent(json=answer))
     await story.ended(execution["id"])
+
+
+async def heal_step(story: Story) -> None:
+    """A test whose button has another text in the next build."""
+    recorder = story.recorder
+    app = await _app(story, "Payments", renamed_app_model("Pay"))
+    test = await _attached(story, app, "Pay", STEPS)
+    sent = Sent(json={"test_id": test["id"], "run_config": {"execution_mode": {"retries": 0}}})
+    await story.ended((await recorder.call("StartTest", sent=sent))["id"])
+    renamed = File("payments-2.yaml", renamed_app_model("Buy now"))
+    await recorder.call("CreateBuild", app["id"], sent=Sent(form={"version": "2.0.0", "file": renamed}))
+    execution = await story.ended((await recorder.call("StartTest", sent=sent))["id"])
+    (run,) = (await recorder.call("ListRuns", execution["id"]))["items"]
+    await recorder.record("VerifyHealing", execution["id"], run["id"], sent=Sent(json={}))
+
+    async def is_verified() -> bool:
+        return bool((await recorder.call("GetHealing", execution["id"], run["id"]))["state"] == "verified")
+
+    await eventually(is_verified)
+    await recorder.record("GetHealing", execution["id"], run["id"])
 
 
 async def cancel_execution(story: Story) -> None:

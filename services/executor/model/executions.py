@@ -86,7 +86,8 @@ class Execution:
     """One start. `revision` is the number of its latest event; `max_parallel` limits the runs released at a time
     (None: all); `app_ids` are the apps of its runs; `cancel_previous` is None when it was not requested; `name` is that
     of several tests; `sequence` is the number of stages that run one after the other, before the last one;
-    `notice` is a sentence about tests that have no run. `counted_runs` is as how many runs it counts.
+    `notice` is a sentence about tests that have no run. `counted_runs` is as how many runs it counts. `verifies` is the
+    failed run for which it checks a proposal.
     """
 
     id: str
@@ -107,6 +108,7 @@ class Execution:
     continue_on_failure: bool = True
     priority: int = 0
     rerun_of: str | None = None
+    verifies: str | None = None
     cancel_previous: CancelPrevious | None = None
     superseded_by: str | None = None
     status: Status = Status.QUEUED

@@ -190,7 +190,8 @@ class Run:
     `claim_order` is its place in the claim order of its execution, `position` its place in lists, both from 0.
     `stage` is its place in the order in which the runs of the execution are released (`model.stages`).
     `superseded_by` is the execution on whose behalf it is cancelled. `extra_modes` are the attempts allowed beyond
-    `retries`, once each. `question` is the latest question of the latest attempt.
+    `retries`, once each. `question` is the latest question of the latest attempt. `verifies` is the failed run for
+    which this one checks a proposal: it is no result of the test.
     """
 
     id: str
@@ -220,6 +221,7 @@ class Run:
     extra_modes: tuple[AttemptMode, ...] = ()
     question: Question | None = None
     variant: Variant = EMPTY_VARIANT
+    verifies: str | None = None
     revision: int = 1
 
     @property

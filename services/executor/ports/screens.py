@@ -6,8 +6,8 @@ from datetime import date
 from typing import Protocol
 
 from mobiletest_automation.model.devices import Platform
+from mobiletest_automation.stored_screens.past_bindings import StepPast
 from services.chassis.byte_ranges import FilePart
-from services.executor.model.past_bindings import StepPast
 from services.executor.model.screens import ScreenKey, StoredScreen
 
 # The reason of errors about what is not stored, or not any more.

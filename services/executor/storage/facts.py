@@ -39,7 +39,8 @@ class MongoFacts:
         return await self._mongo.transaction(read), await self._total(EXECUTIONS)
 
     async def _page(self, session: Session, collection: str, after: str, limit: int) -> list[Document]:
-        cursor = self._mongo.collection(collection).find({"_id": {"$gt": after}}, WITHOUT_ENV, session=session)
+        results = {"_id": {"$gt": after}, "verifies": {"$exists": False}}  # checks of proposals are none
+        cursor = self._mongo.collection(collection).find(results, WITHOUT_ENV, session=session)
         documents: list[Document] = await cursor.sort("_id", 1).limit(limit).batch_size(limit).to_list(None)
         return documents
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 
+from mobiletest_automation.stored_screens.past_bindings import StepPast
 from services.chassis.mongo import Mongo
-from services.executor.model.past_bindings import StepPast
 from services.executor.ports.screens import BindingsKey
 from services.executor.storage.records import from_document, to_document
 from services.executor.storage.schema import PAST_BINDINGS

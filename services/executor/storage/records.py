@@ -72,7 +72,9 @@ def _leaves_artifacts(run: Run) -> bool:
 
 
 def _leaves_screens(run: Run) -> bool:
-    return any(step.screen is not None and step.screen.tree for attempt in run.attempts[-1:] for step in attempt.steps)
+    """Whether it is among what was seen of the test: the steps of a run that checks a proposal are not the test's."""
+    steps = [step for attempt in run.attempts[-1:] for step in attempt.steps]
+    return run.verifies is None and any(step.screen is not None and step.screen.tree for step in steps)
 
 
 def run_of(document: Document) -> Run:

@@ -3,8 +3,8 @@
 from pymongo import ASCENDING, DESCENDING, IndexModel, UpdateOne
 
 from mobiletest_automation.model.states import Status
+from mobiletest_automation.stored_screens.past_bindings import DAYS_KEPT
 from services.chassis.mongo import Mongo
-from services.executor.model.past_bindings import DAYS_KEPT
 
 EXECUTIONS = "executions"
 RUNS = "runs"

@@ -21,7 +21,14 @@ from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci, ExecutionSource, is_run_url, source_of
 from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import claim_orders, release_stages
-from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, StartSubject, has_lane
+from services.executor.model.executions import (
+    BuildConfig,
+    CancelPrevious,
+    Execution,
+    ExecutionKind,
+    StartSubject,
+    has_lane,
+)
 from services.executor.model.lifecycle import extra_modes
 from services.executor.model.organisation_limits import OrganisationLimits
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan
@@ -38,6 +45,8 @@ NO_RUN_URL = (
 NO_CHANGE = "Send X-CI-PR-Number or X-CI-Branch: cancel_previous uses it to find earlier executions of the same change"
 # The scope with which a start may name secrets: that which sets them and names them in tests.
 SECRETS_SCOPE = "write"
+# Characters of the name of an execution.
+NAME_LIMIT = 200
 NO_NAME = "Send a name: cancel_previous uses it to find earlier executions of the same tests"
 
 log = logs.get(__name__)
@@ -146,6 +155,32 @@ class ExecutionStarter:
             )
             rerun = _rerun_of(earlier, rerun_id, service_client, await self._executions.now())
             return await self._store(rerun, [plans[run.id] for run in runs], limits, [run.stage for run in runs])
+
+    async def check(self, earlier: Execution, run: Run, plan: RunPlan, execution_id: str) -> Execution:
+        """A new execution that checks a proposal for a failed run by the changed plan, once, without retries.
+
+        App, build, variables and configuration stay the same. Returns the execution if there is one with this id.
+
+        Raises:
+            PermissionDenied: as for `start`.
+            ResourceExhausted: as for `start`.
+        """
+        async with self._large_turns.take(current().org_id):
+            limits, _ = await asyncio.gather(self._catalog.organisation_limits(), self._limits.refresh())
+            config = earlier.run_config
+            mode = replace(config.execution_mode, retries=0, human_in_the_loop=False)
+            execution = Execution(
+                id=execution_id,
+                org_id=earlier.org_id,
+                kind=ExecutionKind.TEST,
+                source=source_of(Ci(), None, via_gateway=current().via_gateway),
+                created_at=await self._executions.now(),
+                name=f"Check of a proposal for {run.target.test_name}"[:NAME_LIMIT],
+                run_config=replace(config, execution_mode=mode),
+                build_config=earlier.build_config,
+                verifies=run.id,
+            )
+            return await self._store(execution, [plan], limits, [0])
 
     async def _store(
         self, execution: Execution, plans: Sequence[RunPlan], limits: OrganisationLimits, stages: Sequence[int]
@@ -290,6 +325,7 @@ def _make_run(execution: Execution, plan: RunPlan, variant: Variant, position: i
         priority=execution.priority,
         claim_order=claim_order,
         variant=variant,
+        verifies=execution.verifies,
     )
     if plan.config_error:
         failure = Failure(Category.CONFIG_INVALID, plan.config_error, reason=plan.config_error)

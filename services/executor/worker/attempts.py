@@ -134,7 +134,7 @@ class AutomatedAttempts:
         return replace(result, bindings_changed=await self._bindings_changed(claim, result))
 
     async def _bindings_changed(self, claim: Claim, result: AttemptResult) -> tuple[BindingChange, ...]:
-        if result.failure is not None or self._binding_alarm is None:
+        if result.failure is not None or self._binding_alarm is None or claim.run.verifies is not None:
             return ()
         return await self._binding_alarm.note_pass(claim.run, result.steps)
 

@@ -8,9 +8,9 @@ from datetime import date
 
 from mobiletest_automation.model.results import BindingChange, StepResult
 from mobiletest_automation.screen.identity import from_bound, identity_key
+from mobiletest_automation.stored_screens.past_bindings import Bindings, StepPast, add_pass, bound_elements
 from services.chassis import logs
 from services.chassis.clock import Clock, SystemClock
-from services.executor.model.past_bindings import Bindings, StepPast, add_pass, bound_elements
 from services.executor.model.runs import Run
 from services.executor.ports.screens import BindingsKey, PastBindings
 

@@ -12,7 +12,7 @@ from mobiletest.catalog.v1 import apps_pb2, tests_pb2
 from mobiletest.executor.v1 import executions_pb2, screens_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.chassis.errors import InvalidArgument, NotFound, Violation
+from services.chassis.errors import FailedPrecondition, InvalidArgument, NotFound, Violation
 from services.chassis.method_options import apply_defaults
 from services.chassis.proto_values import enum_spellings, page_fields
 from services.gateway.handlers.invocations import Invocation, read_resource
@@ -20,6 +20,8 @@ from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.app_stats import set_stats
 from services.gateway.upstream.rpcs import BatchReader
 
+# Of an execution that checks a proposal.
+NO_RESULT = "The execution checks a proposal: it is no result of the test, so it has no gate"
 _COPIED_FIELDS = ("search", "app_id", "platform", "tag")
 _CLASSIFICATIONS = {text: value for value, text in enum_spellings(reports_pb2.Classification.DESCRIPTOR).items()}
 
@@ -131,6 +133,8 @@ def execution_gate(executions: BatchReader, gate: Invocation) -> Invocation:
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
         execution = await read_resource(executions, message.execution_id, context, timeout)
+        if execution.verifies:
+            raise FailedPrecondition(NO_RESULT, reason="NO_RESULT")
         message.min_ended_runs, message.total_runs = count_ended_runs(execution.counts), execution.counts.total
         if not message.HasField("base_branch") and execution.ci.base_branch:
             message.base_branch = execution.ci.base_branch

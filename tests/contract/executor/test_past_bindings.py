@@ -5,8 +5,8 @@ from uuid import uuid4
 
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.results import BoundElement
+from mobiletest_automation.stored_screens.past_bindings import BoundInPasses, StepPast
 from services.chassis.mongo import Mongo
-from services.executor.model.past_bindings import BoundInPasses, StepPast
 from services.executor.ports.screens import BindingsKey
 from services.executor.storage.past_bindings import MongoPastBindings
 

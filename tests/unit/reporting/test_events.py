@@ -164,6 +164,14 @@ def test_a_run_says_whether_its_steps_have_bound_other_elements() -> None:
     assert told_run(message).bindings_changed
 
 
+def test_runs_and_executions_that_check_a_proposal_are_no_results() -> None:
+    message = run_changed()
+    message.run.verifies = "run-1"
+    assert parse_event(event(message)) is None
+    execution = executions_pb2.Execution(id="execution-1", verifies="run-1")
+    assert parse_event(event(executor.ExecutionChanged(org_id="org-1", sequence=1, execution=execution))) is None
+
+
 def test_a_run_in_a_variant_has_a_subject_of_its_own() -> None:
     """The values of an old event are none, and those of a wrong type are left out."""
     assert told_run(run_changed()).subject == "test-1"

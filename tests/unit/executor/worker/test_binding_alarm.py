@@ -8,9 +8,9 @@ import pytest
 
 from mobiletest_automation.model.results import BindingChange, BoundElement, StepResult, StepScreen, StepStatus
 from mobiletest_automation.model.variants import Variant
+from mobiletest_automation.stored_screens import past_bindings
+from mobiletest_automation.stored_screens.past_bindings import DAYS_KEPT, STEPS_LIMIT, StepPast
 from services.chassis.errors import Unavailable
-from services.executor.model import past_bindings
-from services.executor.model.past_bindings import DAYS_KEPT, STEPS_LIMIT, StepPast
 from services.executor.ports.screens import BindingsKey
 from services.executor.worker import binding_alarm
 from services.executor.worker.binding_alarm import AWAY_SECONDS, BindingAlarm

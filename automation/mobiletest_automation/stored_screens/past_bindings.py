@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from hashlib import blake2b
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import TypeAlias
 
 from mobiletest_automation.flows.texts import cut, cut_beginning
@@ -88,11 +88,12 @@ def add_pass(
         if message := changed_binding(list(elements), from_bound(element)):
             changes.append(BindingChange(index, message))
         passed[step] = _with_pass(before, step, element, day)
-    told = tuple(changes[:CHANGES_TOLD])
+    told = tuple(islice(changes, CHANGES_TOLD))
     if all(step is by_step.get(key) for key, step in passed.items()):
         return tuple(past), told
     others = [step for key, step in by_step.items() if key not in passed and step.day > day - DAYS_KEPT]
-    return (*passed.values(), *sorted(others, key=lambda step: -step.day))[:STEPS_LIMIT], told
+    newest_first = sorted(others, key=lambda step: -step.day)
+    return tuple(islice(chain(passed.values(), newest_first), STEPS_LIMIT)), told
 
 
 def _with_pass(before: StepPast | None, step: str, element: BoundElement, day: int) -> StepPast:
@@ -111,7 +112,7 @@ def _with_pass(before: StepPast | None, step: str, element: BoundElement, day: i
 def _last_passes(bound: Sequence[BoundInPasses]) -> Sequence[BoundInPasses]:
     """Those of the last PASSES_LIMIT passes."""
     kept: list[BoundInPasses] = []
-    for each in bound[:_ELEMENTS]:
+    for each in islice(bound, _ELEMENTS):
         left = PASSES_LIMIT - sum(other.passes for other in kept)
         if left > 0:
             kept.append(replace(each, passes=min(each.passes, left)))
@@ -126,7 +127,7 @@ def _shortened(element: BoundElement) -> BoundElement:
         text=cut(element.text, TEXT_LIMIT),
         hint=cut(element.hint, TEXT_LIMIT),
         path=cut_beginning(element.path, PATH_LIMIT),
-        ancestors=tuple(cut(each, TEXT_LIMIT) for each in element.ancestors[:1]),
+        ancestors=tuple(cut(each, TEXT_LIMIT) for each in islice(element.ancestors, 1)),
         area=None,
         found_by="",
     )

@@ -1,0 +1,52 @@
+"""Finds and replaces steps in the steps of a test by their paths: "steps[3].repeat.commands[0]"."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from mobiletest_automation.flows.loader import Json
+
+_PART = re.compile(r"\[(\d+)\]|\.?([^.\[\]]+)", re.ASCII)
+
+
+class NoSuchStep(Exception):
+    """The steps have nothing at this path."""
+
+
+def step_at(steps: Sequence[Json], path: str) -> Json:
+    """The step at the path.
+
+    Raises:
+        NoSuchStep: there is none.
+    """
+    value: Any = steps
+    for key in _keys(path):
+        try:
+            value = value[key]
+        except (LookupError, TypeError) as error:
+            raise NoSuchStep(path) from error
+    return value  # type: ignore[no-any-return]
+
+
+def replace_step(steps: Sequence[Json], path: str, step: Json) -> list[Json]:
+    """The steps with another one at the path; the others are not copied.
+
+    Raises:
+        NoSuchStep: there is none.
+    """
+    step_at(steps, path)
+    changed: list[Json] = _replaced(list(steps), _keys(path), step)
+    return changed
+
+
+def _keys(path: str) -> list[int | str]:
+    """Without the name of the root."""
+    return [int(index) if index else name for index, name in _PART.findall(path)][1:]
+
+
+def _replaced(value: Any, keys: Sequence[int | str], step: Json) -> Any:
+    if not keys:
+        return step
+    copy: Any = list(value) if isinstance(value, list) else dict(value)
+    copy[keys[0]] = _replaced(copy[keys[0]], keys[1:], step)
+    return copy
