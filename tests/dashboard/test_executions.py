@@ -174,6 +174,9 @@ async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(me
     assert await after.locator("rect").get_attribute("width") == "0"
     await page.locator(".steps").get_by_role("link", name="is enabled").click()
     await expect(title).to_contain_text("Step 3")
+    await page.get_by_role("link", name="video", exact=True).click()
+    await expect(page).to_have_url(re.compile(r"/video\.webp\?attempt=1$"))
+    assert await page.get_by_role("img").evaluate("image => image.naturalWidth") == 360
 
 
 async def test_the_report_of_a_run_opens_without_a_network(
