@@ -1,4 +1,4 @@
-"""Commands about one execution: status, wait, logs, cancel, rerun, gate, open; and the list of executions."""
+"""Commands about one execution: status, wait, logs, cancel, rerun, gate, heal, open; and the list of executions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mobiletest_cli.context import Context, app_option, command
-from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError, exit_code_of_gate
+from mobiletest_cli.errors import FAILED, NOT_FOUND, OK, USAGE, CliError, exit_code_of_gate
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
@@ -46,6 +46,7 @@ def register(app: typer.Typer) -> None:
         "cancel": cancel,
         "rerun": rerun,
         "gate": gate,
+        "heal": heal,
         "open": open_execution,
     }
     for name, function in named.items():
@@ -224,6 +225,40 @@ def gate(
     else:
         show_gate(context.output, answer)
     return exit_code_of_gate(answer)
+
+
+def heal(
+    context: Context,
+    execution: ExecutionArgument,
+    test: Annotated[str | None, typer.Argument(help="Name or id of a test; all that failed without it.")] = None,
+    file: Annotated[Path | None, typer.Option(help="File of the flow in which the step is written.")] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Write the step into the file or the test.")] = False,
+) -> int:
+    """Propose how to write steps whose element has changed, each checked by a run of its test; nothing else changes."""
+    from mobiletest_cli.healing import VERIFIED, FlowFile, accept_proposal, check_proposal, show_proposal
+    from mobiletest_cli.presentation import labels
+
+    runs = _selected(list(context.api.pages(f"executions/{execution}/runs")), test)
+    names = labels(runs)
+    healings = [(names[run["id"]], check_proposal(context.api, context.output, run)) for run in runs]
+    verified = [(name, healing) for name, healing in healings if healing["state"] == VERIFIED]
+    if file is not None and len(verified) > 1:
+        raise CliError("--file is for the step of one test", USAGE, f"mobiletest heal {execution} TEST --file {file}")
+    for name, healing in healings if not context.output.as_json else ():
+        flow = FlowFile(file, healing) if file is not None and healing["state"] == VERIFIED else None
+        show_proposal(context.output, name, healing, flow.diff if flow is not None else "")
+    for name, healing in verified if accept else ():
+        if file is not None:
+            FlowFile(file, healing).write()
+            context.output.say(f"Wrote {file}.")
+        else:
+            changed = accept_proposal(context.api, healing)
+            context.output.say(f"{name} has version {changed['version_number']}.")
+    if context.output.as_json:
+        context.output.document({"items": [healing for _, healing in healings]})
+    elif not runs:
+        context.output.say("Every run passed.")
+    return FAILED if len(verified) < len(healings) else OK
 
 
 def open_execution(context: Context, execution: ExecutionArgument) -> None:
