@@ -125,7 +125,8 @@ class DeviceRun:
         request, secrets, watcher = self.request, self.recorder.secrets, Watcher(device)
         self.capture.watcher = watcher
         dialogs = DialogDismisser(device, self.config.dismiss_dialogs, self.capture.app_of_dialog, self.recorder.remark)
-        watcher.dismiss = dialogs.dismiss
+        if device.info.keeps_apps:  # a page could say that it is a dialog
+            watcher.dismiss = dialogs.dismiss
         device = self.memory.watch(device, watcher)
         policy = resolution_policy(self.config, ask_model=request.ask_model)
         keyboard = Keyboard(device, watcher, secrets, self.recorder.remark)

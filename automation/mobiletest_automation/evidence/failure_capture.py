@@ -94,7 +94,8 @@ class FailureCapture:
         if self.device is None or self._unresponsive or failed.category.fault is not Fault.TEST:
             return failed
         try:
-            dialog, log = self._seen_dialog(), await self._read_log(self.device)
+            dialog = self._seen_dialog() if self.device.info.keeps_apps else None
+            log = await self._read_log(self.device)
             return _explained(failed, log, dialog, self.device.info, self.app, self._recorder.secrets.mask)
         except Exception as error:
             logger.warning("evidence_failed", what="crash", exc_info=error)

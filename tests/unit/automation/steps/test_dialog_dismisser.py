@@ -67,6 +67,15 @@ async def test_each_kind_is_dismissed_by_its_setting(dialog: str, setting: str, 
         assert "tap" not in " ".join(phone.done)
 
 
+async def test_a_page_that_looks_like_a_dialog_is_none() -> None:
+    phone = Phone(dialogs.permission())
+    phone.info = replace(phone.info, browser=True)
+    config = replace(NEVER, dismiss_dialogs=ALL)
+    failure = failure_of(await run(phone, "Tap Pay", build=BUILD, step_seconds=1, config=config))
+    assert "the system" not in failure.message
+    assert "tap" not in " ".join(phone.done)
+
+
 async def test_the_step_says_what_was_dismissed() -> None:
     assert await message(Phone(dialogs.permission())) == '(dismissed the dialog "Allow Shop to take pictures?")'
     assert '(dismissed the dialog "System UI isn\'t responding" of com.android.systemui)' in await message(
