@@ -65,7 +65,7 @@ async def measure(name: str, cases: AsyncIterator[Case]) -> None:
 
 
 APP_SETS = {"apps": tuning_set, "held-out-apps": held_out_apps}
-SITE_SETS = {"sites": 0, "held-out-sites": 5_000}
+SITE_SETS = {"sites": 0, "held-out-sites": 9_000}
 
 
 def main(names: list[str]) -> None:

@@ -61,7 +61,8 @@ async def test_any_build_can_be_compared_with(ci: Ci, visitor: Visitor) -> None:
     )
     await expect(page.get_by_label("With build")).to_have_value(first["id"])
     await visitor.open(f"/apps/{ci.app['id']}/builds/{third['id']}?base={UNKNOWN}")
-    await expect(page.get_by_text("Build not found")).to_be_visible()
+    await expect(page.locator("#comparison")).to_contain_text("Build not found")
+    await expect(page.locator("#screen-changes")).to_contain_text("Build not found")
 
 
 async def test_another_base_branch_can_be_named(ci: Ci, visitor: Visitor) -> None:

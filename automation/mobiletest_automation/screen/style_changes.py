@@ -154,10 +154,10 @@ def _are_different(before: list[_Look], after: list[_Look]) -> bool | None:
 
 
 def _differ(one: _Look, other: _Look) -> bool | None:
-    """None if its text may only have other line ends: the element is narrower and higher."""
+    """None if it may only have other line ends or neighbours: it is narrower and higher, or beside something else."""
     before, after = one.sight.element.bounds, other.sight.element.bounds
     resized = has_other_height(before, after, one.sight.root.bounds)
-    if resized and (before.width - after.width) * (before.height - after.height) < 0:
+    if resized and ((before.width - after.width) * (before.height - after.height) < 0 or before.x != after.x):
         return None
     alone = not _has_neighbour(one.sight) and not _has_neighbour(other.sight)
     return (resized and alone) or looks_different(one.pixels, other.pixels)
