@@ -465,6 +465,20 @@ class Run(TypedDict):
     verifies: NotRequired[str]
 
 
+class ElementChange(TypedDict):
+    kind: (
+        Literal["added", "gone", "renamed", "moved", "disabled", "enabled", "restyled", "role_changed", "id_changed"]
+        | None
+    )
+    role: str
+    name: str
+    certain: bool
+    description: str
+    count: int
+    before: BoundElement | None
+    after: BoundElement | None
+
+
 class ScreenStep(TypedDict):
     test_id: str
     test_name: str
@@ -487,20 +501,6 @@ class ComparedScreens(TypedDict):
     version: str | None
     runs: int
     screens: int
-
-
-class ElementChange(TypedDict):
-    kind: (
-        Literal["added", "gone", "renamed", "moved", "disabled", "enabled", "restyled", "role_changed", "id_changed"]
-        | None
-    )
-    role: str
-    name: str
-    certain: bool
-    description: str
-    count: int
-    before: BoundElement | None
-    after: BoundElement | None
 
 
 class ScreenChange(TypedDict):

@@ -57,6 +57,7 @@ from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.healing import HealingUseCases
+from services.executor.usecases.last_passes import LastPasses
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.past_screens import PastScreens
 from services.executor.usecases.queue import QueueUseCases
@@ -231,10 +232,11 @@ def _steps(shared: Resources, trees: TreeReader, resolver: ResolverPool) -> Step
 
 def _screens(shared: Resources, trees: TreeReader) -> ScreensServicer:
     screens, jobs = MongoScreens(shared.mongo, shared.objects), ScreenPool()
-    builds = AppScreenUseCases(MongoExecutions(shared.transactions, shared.outbox), screens, jobs)
+    executions = MongoExecutions(shared.transactions, shared.outbox)
+    builds = AppScreenUseCases(executions, screens, jobs)
     for close in (jobs.close, builds.close):
         shared.stack.push_async_callback(close)
-    return ScreensServicer(ScreenUseCases(screens, trees), builds)
+    return ScreensServicer(ScreenUseCases(screens, trees), builds, LastPasses(executions, screens, jobs))
 
 
 def _queue(shared: Resources, executions: MongoExecutions) -> QueueUseCases:

@@ -292,7 +292,7 @@ def _step(step: StepResult) -> runs_pb2.StepResult:
         "cache": to_enum_number(runs_pb2.CacheOutcome, step.cache) or None,
         "position": _position(step.position),
         "element_area": _area(step.element_area),
-        "screen": _screen(step.screen),
+        "screen": step_screen_proto(step.screen),
     }
     return runs_pb2.StepResult(**{**_fields(step), **converted})
 
@@ -301,7 +301,8 @@ def _area(area: ScreenArea | None) -> runs_pb2.ScreenArea | None:
     return runs_pb2.ScreenArea(**_fields(area)) if area is not None else None
 
 
-def _screen(screen: StepScreen | None) -> runs_pb2.StepScreen | None:
+def step_screen_proto(screen: StepScreen | None) -> runs_pb2.StepScreen | None:
+    """The screen of a step; None if there is none."""
     if screen is None:
         return None
     bound = bound_element_proto(screen.element) if screen.element is not None else None

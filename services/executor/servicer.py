@@ -65,6 +65,7 @@ from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl, NewSteps
 from services.executor.usecases.healing import HealingUseCases
+from services.executor.usecases.last_passes import LastPasses
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.recheck import CheckedScreen, RecheckUseCases, ScreenGroup
 from services.executor.usecases.run_reports import RunReports
@@ -308,9 +309,10 @@ def _baseline_proto(baseline: Baseline) -> pb.Baseline:
 class ScreensServicer(screens_pb2_grpc.ScreensServicer):
     """Shows what is kept of screens."""
 
-    def __init__(self, usecases: ScreenUseCases, builds: AppScreenUseCases) -> None:
+    def __init__(self, usecases: ScreenUseCases, builds: AppScreenUseCases, passes: LastPasses) -> None:
         self._usecases = usecases
         self._builds = builds
+        self._passes = passes
 
     async def ListScreens(
         self, request: screens_pb2.ListScreensRequest, context: Any
@@ -325,6 +327,10 @@ class ScreensServicer(screens_pb2_grpc.ScreensServicer):
         self, request: screens_pb2.CompareScreensRequest, context: Any
     ) -> screens_pb2.ScreenComparison:
         return await self._builds.compare(request.version_id.lower(), request.base.lower() or None)
+
+    async def GetLastPass(self, request: screens_pb2.GetLastPassRequest, context: Any) -> screens_pb2.LastPass:
+        step = read_optional(request, "step_index")
+        return await self._passes.find(request.execution_id.lower(), request.run_id.lower(), step)
 
     async def DownloadScreen(self, request: screens_pb2.DownloadScreenRequest, context: Any) -> AsyncIterator[HttpBody]:
         download = await self._usecases.download(request.hash, read_optional(request, "range"))

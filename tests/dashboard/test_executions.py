@@ -233,6 +233,33 @@ async def test_steps_have_addresses_and_keys(member: Visitor, world: World) -> N
     assert await defects_shown(member) == {}
 
 
+async def test_a_step_stands_beside_the_same_step_of_the_last_pass(member: Visitor, world: World) -> None:
+    """What differs is marked on both screens, and drawn pixel by pixel."""
+    app, test = await world.app(), await world.test(STEPS)
+    await world.attach(app, test)
+    workflow, paths = await world.workflow(test), list[str]()
+    for version, enabled in (("1.0.0", b"true"), ("2.0.0", b"false")):
+        content = ONE_SCREEN.replace(b"enabled: false", b"enabled: " + enabled)
+        created(await world.api.upload(app["id"], content, version=version))
+        execution = await world.run(workflow, run_config={"execution_mode": {"retries": 0}})
+        paths.append(f"/executions/{execution['id']}/runs/{(await world.only_run(execution))['id']}")
+    page = member.page
+    await member.open(f"{paths[1]}#step-3")
+    section = page.locator("[data-step-pass]")
+    await section.locator("summary").click()
+    await expect(section.get_by_role("listitem")).to_have_text('button "Pay" is disabled')
+    await expect(section.get_by_role("link")).to_have_attribute("href", f"{paths[0]}#step-3")
+    await expect(section.locator("figure rect")).to_have_count(2)
+    await expect(section.get_by_role("img", name="Pixels that differ")).to_be_visible()
+    assert await defects_shown(member) == {}
+    await page.keyboard.press("k")
+    await page.keyboard.press("k")
+    await expect(section).to_contain_text("The elements were not kept in both runs.")
+    await member.open(paths[0])
+    await section.locator("summary").click()
+    await expect(section).to_contain_text("No earlier run of this test passed")
+
+
 async def test_lines_of_the_log_stand_beside_their_step(member: Visitor, world: World) -> None:
     """By their time; a line without one belongs to the line before it."""
     execution, _ = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})

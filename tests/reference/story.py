@@ -94,6 +94,7 @@ class Story:
         screen = next(each for each in run["attempts"][0]["artifacts"] if each["kind"] == "screenshot")
         await record("DownloadArtifact", execution["id"], run["id"], screen["name"])
         await record("GetRunReport", execution["id"], run["id"])
+        await record("GetLastPass", execution["id"], run["id"], step_index=0)
         screens = [step["screen"] for step in run["attempts"][0]["steps"] if "screen" in step]
         await record("DownloadScreen", next(screen["picture"] for screen in screens if screen["picture"]))
         step = {"step": {"tapOn": "Checkout"}, "step_path": "steps[8]"}

@@ -41,6 +41,7 @@ class ScreensFilter:
     test_id: str | None = None
     app_id: str | None = None
     build_id: str | None = None
+    platform: Platform | None = None
     success: bool | None = None
     ended_before: datetime | None = None
 

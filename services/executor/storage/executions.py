@@ -152,7 +152,7 @@ class MongoExecutions:
         query: Document = {SCREENS_KEPT_SINCE: {"$exists": True}}
         if wanted.ended_before is not None:
             query[SCREENS_KEPT_SINCE] = {"$lt": wanted.ended_before}
-        for name in ("test_id", "app_id", "build_id"):
+        for name in ("test_id", "app_id", "build_id", "platform"):
             if (value := getattr(wanted, name)) is not None:
                 query[f"target.{name}"] = value
         if wanted.success is not None:

@@ -1,5 +1,6 @@
 // What is kept of the chosen step beside its screens: the element, the log of its time, and the elements of its screen.
 import { showLog } from "./step_log.js";
+import { showPass } from "./step_pass.js";
 import { showTree } from "./step_tree.js";
 
 /** Fill the part [data-details] of the trace. */
@@ -11,6 +12,7 @@ export function showDetails(trace, step) {
   part.querySelector("[data-lost]").textContent = lost ? `The screen was not kept: ${lost}.` : "";
   part.querySelector("dl").replaceChildren(...(element ? facts(JSON.parse(element)) : []));
   showLog(part.querySelector("details[data-step-log]"), trace.dataset.log, step);
+  showPass(part.querySelector("details[data-step-pass]"), trace, step);
   showTree(part.querySelector("details[data-step-tree]"), trace, step);
 }
 
@@ -18,7 +20,7 @@ function build(part) {
   const lost = Object.assign(document.createElement("p"), { className: "muted", hidden: true });
   lost.dataset.lost = "";
   const list = Object.assign(document.createElement("dl"), { className: "facts" });
-  part.append(lost, list, section("stepLog", "Log at this step"), section("stepTree", "Elements of the screen"));
+  part.append(lost, list, section("stepPass", "In the last run that passed"), section("stepLog", "Log at this step"), section("stepTree", "Elements of the screen"));
 }
 
 function section(name, title) {

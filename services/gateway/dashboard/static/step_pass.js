@@ -1,0 +1,79 @@
+// The same step in the last run that passed, loaded when somebody opens it: both screens with what differs on them.
+import { mark } from "./screen_bounds.js";
+import { differingPixels } from "./pixels.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** Show the step in <details>, at once if it is open, and otherwise when it is opened. */
+export function showPass(details, trace, step) {
+  const url = trace.dataset.lastPass;
+  details.hidden = !url || !step.dataset.index;
+  details.ontoggle = () => details.open && !details.hidden && fill(details.querySelector("div"), url, step);
+  details.ontoggle();
+}
+
+async function fill(part, url, { dataset: { index, before } }) {
+  part.dataset.shown = index;
+  try {
+    const pass = await load(`${url}?step_index=${index}`);
+    if (part.dataset.shown === index) part.replaceChildren(...describe(pass, before));
+  } catch (error) {
+    if (part.dataset.shown === index) part.replaceChildren(paragraph(error.message));
+  }
+}
+
+async function load(url) {
+  const response = await fetch(url);
+  if (response.ok) return response.json();
+  const { detail } = await response.json().catch(() => ({}));
+  throw new Error(response.status === 404 && typeof detail === "string" ? `${detail}.` : `This could not be loaded (HTTP ${response.status}). Close and open it to try again.`);
+}
+
+function describe({ execution_id: execution, run_id: run, resolved_build_version: version, completed_at: at, steps }, now) {
+  const [step] = steps;
+  const link = Object.assign(document.createElement("a"), { href: `/executions/${execution}/runs/${run}${step ? `#step-${step.passing_step_index + 1}` : ""}` });
+  link.textContent = `${version ? `Build ${version}, ` : ""}${moment.format(new Date(at))}`;
+  const title = document.createElement("p");
+  title.append("Passed last: ", link);
+  if (!step) return [title, paragraph("Which step of it is the same is not known.")];
+  const { elements, other_screen: isOther, notice } = step.difference;
+  const then = step.screen?.picture_url;
+  const pictures = Object.assign(document.createElement("div"), { className: "screens" });
+  if (then) pictures.append(figure("Then", then, elements.map((each) => each.before?.area)));
+  if (now) pictures.append(figure("Now", now, elements.map((each) => each.after?.area)));
+  const parts = [title, pictures];
+  if (isOther) parts.push(paragraph("It is another screen."));
+  else if (notice) parts.push(paragraph(notice));
+  else if (elements.length) parts.push(list(elements));
+  else parts.push(paragraph("The elements are the same; other numbers, dates and times do not count."));
+  if (then && now) parts.push(differingPixels(then, now));
+  return parts;
+}
+
+function figure(name, source, areas) {
+  const made = document.createElement("figure");
+  const screen = Object.assign(document.createElement("div"), { className: "screen" });
+  const marks = document.createElementNS(SVG, "svg");
+  for (const [attribute, value] of [["viewBox", "0 0 1 1"], ["preserveAspectRatio", "none"], ["aria-hidden", "true"]]) marks.setAttribute(attribute, value);
+  for (const { x, y, width, height } of areas.filter(Boolean)) {
+    const rectangle = document.createElementNS(SVG, "rect");
+    mark(rectangle, [x, y, width, height]);
+    marks.append(rectangle);
+  }
+  screen.append(Object.assign(document.createElement("img"), { src: source, alt: `${name}, at this step` }), marks);
+  const stage = Object.assign(document.createElement("div"), { className: "stage" });
+  stage.append(screen);
+  made.append(Object.assign(document.createElement("figcaption"), { textContent: name }), stage);
+  return made;
+}
+
+function list(elements) {
+  const items = document.createElement("ul");
+  items.append(...elements.map(({ description }) => Object.assign(document.createElement("li"), { textContent: description })));
+  return items;
+}
+
+function paragraph(text) {
+  return Object.assign(document.createElement("p"), { className: "hint", textContent: text });
+}
