@@ -389,3 +389,30 @@ async def test_pages_of_tests_are_accessible(member: Visitor, world: World, api:
 
 
 TABS = ("versions", "history", "try")
+
+
+async def test_the_step_under_the_cursor_is_checked_on_past_screens(member: Visitor, world: World) -> None:
+    """Lines that were inserted move the steps."""
+    test = await world.test([{"appId": "com.example.demo"}, "Launch the app", 'I see "Log in"', 'I see "Email"'])
+    await executed(world, test)
+    page = member.page
+    await member.open(f"/tests/{test['id']}")
+    answer = page.get_by_role("region", name="On past screens")
+
+    async def move_to_end_of(line: int) -> None:
+        for key in ("Control+Home", *["ArrowDown"] * (line - 1), "End"):
+            await page.keyboard.press(key)
+
+    await page.get_by_label("Steps").focus()
+    await move_to_end_of(4)
+    await expect(answer.get_by_role("status")).to_have_text("Holds on 1 of 1 screen where it passed.")
+    await page.keyboard.insert_text(" in the list")
+    await expect(answer.get_by_role("status")).to_have_text("Does not hold on 1 of 1 screen where it passed.")
+    await expect(answer.get_by_role("link").first).to_have_attribute("href", re.compile("/executions/.+/runs/.+"))
+    assert await defects_shown(member) == {}
+    await move_to_end_of(2)
+    await page.keyboard.insert_text('\n- I do not see "Nothing"')
+    await expect(answer.get_by_role("status")).to_have_text("Holds on 2 of 2 screens.")
+    await expect(answer).to_contain_text("It holds on every screen of other steps")
+    await save(page)
+    await expect(page.get_by_text("Saved as version 2")).to_be_visible()

@@ -2,6 +2,7 @@
 import { exchange } from "./api.js";
 import { allow, clear, go, runOnce, show } from "./forms.js";
 import { Conflict, createTest, saveSteps } from "./saved_steps.js";
+import { StepRecheck } from "./step_recheck.js";
 import { StepSource } from "./step_source.js";
 import { keepToast, showToast } from "./toast.js";
 
@@ -18,6 +19,7 @@ class Editor {
   constructor(form) {
     this.form = form;
     this.source = new StepSource(form);
+    if (form.dataset.test) this.recheck = new StepRecheck(form, this.source);
     this.read = { etag: form.dataset.etag, version: Number(form.dataset.versionNumber) };
     form.addEventListener("submit", (event) => this.onSubmit(event));
     form.querySelector("[data-reload]")?.addEventListener("click", () => this.discard());
