@@ -46,6 +46,13 @@ async def test_each_filter_of_a_list_has_an_index(api: Api, world: World, path: 
         created(await api.get(path, params=query))
 
 
+async def test_screens_of_an_app_and_of_a_build_have_an_index(api: Api, world: World) -> None:
+    app, build, _, workflow = await world.passing_app()
+    await world.run(workflow)
+    for query in ({}, {"build": build["id"]}):
+        assert created(await api.get(f"/apps/{app['id']}/screens", params=query))["runs"] == 1
+
+
 async def test_a_query_without_an_index_is_noticed(stack: SharedStack, query_plans: QueryPlans) -> None:
     mongo = await Mongo.connect(stack.mongo_uri, "executor")
     await mongo.collection("executions").find_one({"noticed": True})
