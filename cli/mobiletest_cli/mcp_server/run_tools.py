@@ -95,6 +95,19 @@ class RunTools:
         answer: Answer = self._api.post(f"executions/{execution}/cancel", {})
         return answer
 
+    def heal_step(self, execution: ExecutionId, run: Annotated[str, Field(description="Id of a failed run")]) -> Answer:
+        """Propose how to write the step of a run that did not find its element, and have a run check that.
+
+        While the state is "verifying", wait for the execution check_execution_id and call this again. Only a proposal
+        that is "verified" may be offered to a person, who decides; nothing is changed by this.
+        """
+        path = f"executions/{execution}/runs/{run}/healing"
+        healing: Answer = self._api.get(path)
+        if healing["state"] == "unverified" and not healing["reason"]:
+            healing = self._api.post(path, {})
+        shown: Answer = printable_values(healing)
+        return shown
+
     def apply_fix(
         self,
         test: TestName,

@@ -65,5 +65,6 @@ def build_server(api: Api, folder: Path, *, allow_run: bool) -> MCPServer:
 def _add_run_tools(server: MCPServer, tools: RunTools, calls: Calls) -> None:
     server.add_tool(tools.run_flow, annotations=ADDS)
     server.add_tool(tools.rerun_failed, annotations=ADDS)
+    server.add_tool(calls.tool(tools.heal_step), annotations=ADDS)
     server.add_tool(calls.tool(tools.cancel_execution), annotations=REPLACES)
     server.add_tool(calls.tool(tools.apply_fix), annotations=REPLACES)

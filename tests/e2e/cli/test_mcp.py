@@ -21,7 +21,7 @@ from tests.e2e.client import Api, created
 from tests.e2e.world import UNKNOWN, World, paced_app_model
 from tests.eventually import eventually
 
-WRITING = {"run_flow", "rerun_failed", "cancel_execution", "apply_fix"}
+WRITING = {"run_flow", "rerun_failed", "cancel_execution", "apply_fix", "heal_step"}
 
 
 @dataclass
@@ -188,6 +188,16 @@ async def test_a_fix_is_tried_on_the_screen_of_the_failure(project: Shell) -> No
         step = {"extendedWaitUntil": {"visible": "Nothing of this name", "timeout": 50}}
         refused = await agent.refused("apply_fix", test="Open the basket", position=2, current=step, step="launchApp")
         assert "Change the file" in refused
+
+
+async def test_a_failure_of_another_kind_has_no_proposal(project: Shell, world: World) -> None:
+    app, test = await world.app(), await world.test(["launchApp", {"assertVisible": "Nothing of this name"}])
+    await world.build(app, "1.0")
+    await world.attach(app, test)
+    run = await world.only_run(await world.run(await world.workflow(test)))
+    async with agent_of(project) as agent:
+        healing = await agent.call("heal_step", execution=run["execution_id"], run=run["id"])
+        assert (healing["state"], healing["reason"] != "") == ("none", True)
 
 
 async def test_a_step_is_replaced_if_it_is_unchanged(project: Shell, api: Api) -> None:
