@@ -1,6 +1,5 @@
 """Reads steps and checks them on stored screens, in a child process of `tree_reader`."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import orjson
 
 from mobiletest_automation.flows.loader import load_flow, parse_flow
 from mobiletest_automation.flows.nodes import DocumentError
+from mobiletest_automation.flows.step_paths import step_at
 from mobiletest_automation.flows.steps import Step
 from mobiletest_automation.sentences.shape import Shape
 from mobiletest_automation.steps.resolution_policy import ResolutionPolicy
@@ -21,7 +21,6 @@ from services.executor.model.step_places import StepPlace, places_of_test
 # A report on so many screens as there are usually takes less than a tenth.
 CHECK_SECONDS = 3.0
 PLATFORM = "its condition names a platform, and a stored screen does not tell a browser from an app"
-_KEYS = re.compile(r"\[(\d+)\]|\.(\w+)", re.ASCII)
 
 Shape.compile_all()  # in the fork server, for all children
 
@@ -51,7 +50,7 @@ def _find(wanted: Mapping[str, Any]) -> tuple[Any, StepPlace | None]:
         return _step_of_flow(wanted["flow"]), place
     if wanted["step"] is not None:
         return wanted["step"], place
-    return _value_at(wanted["test_steps"], path), place
+    return step_at(wanted["test_steps"], path), place
 
 
 def _place_of(steps: Sequence[object], path: str) -> StepPlace | None:
@@ -71,13 +70,6 @@ def _place_of(steps: Sequence[object], path: str) -> StepPlace | None:
 def _written_at(step: Step) -> str:
     """The path of its value; that of a command ends in the arguments."""
     return step.path.removesuffix(f".{step.name}")
-
-
-def _value_at(steps: Any, path: str) -> Any:
-    """The JSON value at a path that exists."""
-    for index, key in _KEYS.findall(path):
-        steps = steps[int(index)] if index else steps[key]
-    return steps
 
 
 def _step_of_flow(text: str) -> Any:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # A step that is no sentence: "tapOn: Pay".
 _COMMAND = re.compile(r"[a-z][A-Za-z]*:(\s|$)", re.ASCII)
 _INDEX = re.compile(r"\d+", re.ASCII)
-_KEYS = re.compile(r"\[(\d+)\]|\.(\w+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +99,7 @@ def _written(steps: Sequence[Any]) -> Iterator[_Written]:
     """Every step, those inside of others after the one that holds them. CliError: they cannot be read."""
     from mobiletest_automation.flows.loader import parse_flow
     from mobiletest_automation.flows.nodes import DocumentError
+    from mobiletest_automation.flows.step_paths import step_at
 
     try:
         flow = parse_flow(list(steps))
@@ -107,7 +107,7 @@ def _written(steps: Sequence[Any]) -> Iterator[_Written]:
         raise CliError(f"the steps of the test cannot be read: {error.message}", INVALID_FILE) from error
     for number, step in enumerate(flow.every_step(), start=1):
         path = step.path.removesuffix(f".{step.name}")
-        yield _Written(number, path, _value_at(steps, path), bool(step.inner_steps))
+        yield _Written(number, path, step_at(steps, path), bool(step.inner_steps))
 
 
 def _leaves(steps: Sequence[Any]) -> Iterator[_Written]:
@@ -120,12 +120,6 @@ def _numbered(steps: Sequence[Any], number: int) -> _Written:
     if number > len(written):
         raise CliError(f"there is no step {number}: the test has {len(written)}", NOT_FOUND)
     return written[number - 1]
-
-
-def _value_at(value: Any, path: str) -> Any:
-    for index, name in _KEYS.findall(path):
-        value = value[int(index)] if index else value[name]
-    return value
 
 
 def _of_file(written: Sequence[_Written], file: Path) -> Iterator[_Question]:
