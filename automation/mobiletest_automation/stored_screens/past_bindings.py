@@ -70,7 +70,10 @@ def bound_elements(steps: Sequence[StepResult]) -> Bindings:
         element = step.screen.element if step.screen is not None else None
         if step.status is StepStatus.PASSED and element is not None and len(bindings) < STEPS_LIMIT:
             text = f"{step.kind}\0{step.text}\0{said[step.kind, step.text]}"
-            bindings[blake2b(text.encode(), digest_size=8).hexdigest()] = step.index, _shortened(element)
+            bindings[blake2b(text.encode(), digest_size=8).hexdigest()] = (
+                step.index,
+                _shortened(element) if _is_long(element) else element,
+            )
     return bindings
 
 
@@ -98,14 +101,14 @@ def add_pass(
 
 def _with_pass(before: StepPast | None, step: str, element: BoundElement, day: int) -> StepPast:
     if before is None:
-        return StepPast(step, day, (BoundInPasses(element, 1),))
+        return StepPast(step, day, (BoundInPasses(_bare(element), 1),))
     newest = before.bound[0]
     if not is_same(from_bound(newest.element), from_bound(element)):
-        bound: Sequence[BoundInPasses] = (BoundInPasses(element, 1), *before.bound)
+        bound: Sequence[BoundInPasses] = (BoundInPasses(_bare(element), 1), *before.bound)
     elif newest.passes >= STEADY_PASSES and before.day == day:
         return before
     else:
-        bound = (BoundInPasses(element, min(newest.passes + 1, PASSES_LIMIT)), *before.bound[1:])
+        bound = (BoundInPasses(_bare(element), min(newest.passes + 1, PASSES_LIMIT)), *before.bound[1:])
     return StepPast(step, day, tuple(_last_passes(bound)))
 
 
@@ -119,6 +122,12 @@ def _last_passes(bound: Sequence[BoundInPasses]) -> Sequence[BoundInPasses]:
     return kept
 
 
+def _is_long(element: BoundElement) -> bool:
+    """Whether a text is to be shortened. Most are not, and copies would be most of what a pass costs."""
+    texts = (element.id, element.label, element.text, element.hint, *islice(element.ancestors, 1))
+    return len(element.path) > PATH_LIMIT or max(map(len, texts)) > TEXT_LIMIT
+
+
 def _shortened(element: BoundElement) -> BoundElement:
     return replace(
         element,
@@ -128,6 +137,9 @@ def _shortened(element: BoundElement) -> BoundElement:
         hint=cut(element.hint, TEXT_LIMIT),
         path=cut_beginning(element.path, PATH_LIMIT),
         ancestors=tuple(cut(each, TEXT_LIMIT) for each in islice(element.ancestors, 1)),
-        area=None,
-        found_by="",
     )
+
+
+def _bare(element: BoundElement) -> BoundElement:
+    """What is stored: without what tells no element from another one."""
+    return replace(element, ancestors=tuple(islice(element.ancestors, 1)), area=None, found_by="")
