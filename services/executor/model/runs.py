@@ -225,6 +225,11 @@ class Run:
     revision: int = 1
 
     @property
+    def end(self) -> tuple[datetime, str] | None:
+        """Its place among ended runs, of which several may end at the same time; None before its end."""
+        return (self.completed_at, self.id) if self.completed_at is not None else None
+
+    @property
     def attempt_number(self) -> int:
         """The number of the latest attempt; 0 before the first claim."""
         return self.attempts[-1].number if self.attempts else 0

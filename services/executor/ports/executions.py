@@ -35,7 +35,7 @@ class ExecutionFilter:
 class ScreensFilter:
     """Ended runs of a test, an app or a build whose last attempt has kept screens; None matches all.
 
-    At least one of the ids is set. `ended_before` continues a list.
+    At least one of the ids of the target is set. `before` continues a list: the end and the id of its last run.
     """
 
     test_id: str | None = None
@@ -43,7 +43,7 @@ class ScreensFilter:
     build_id: str | None = None
     platform: Platform | None = None
     success: bool | None = None
-    ended_before: datetime | None = None
+    before: tuple[datetime, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

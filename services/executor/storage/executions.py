@@ -150,14 +150,16 @@ class MongoExecutions:
 
     async def runs_with_screens(self, wanted: ScreensFilter, limit: int) -> list[Run]:
         query: Document = {SCREENS_KEPT_SINCE: {"$exists": True}}
-        if wanted.ended_before is not None:
-            query[SCREENS_KEPT_SINCE] = {"$lt": wanted.ended_before}
+        if wanted.before is not None:
+            end, run_id = wanted.before
+            query[SCREENS_KEPT_SINCE] = {"$lte": end}
+            query["$or"] = [{SCREENS_KEPT_SINCE: {"$lt": end}}, {"_id": {"$lt": run_id}}]
         for name in ("test_id", "app_id", "build_id", "platform"):
             if (value := getattr(wanted, name)) is not None:
                 query[f"target.{name}"] = value
         if wanted.success is not None:
             query["success"] = wanted.success
-        return await self._with_steps(self._runs.find(query).sort(SCREENS_KEPT_SINCE, -1).limit(limit))
+        return await self._with_steps(self._runs.find(query).sort([(SCREENS_KEPT_SINCE, -1), ("_id", -1)]).limit(limit))
 
     async def _with_steps(self, runs: Any) -> list[Run]:
         """The runs of a cursor."""

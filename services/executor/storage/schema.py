@@ -173,7 +173,7 @@ async def make_past_bindings(mongo: Mongo) -> None:
 
 async def index_runs_with_screens(mongo: Mongo) -> None:
     # with `success`, so that passing runs are found without reading the others
-    by_end = ((SCREENS_KEPT_SINCE, DESCENDING), ("success", ASCENDING))
+    by_end = ((SCREENS_KEPT_SINCE, DESCENDING), ("_id", DESCENDING), ("success", ASCENDING))
     indexes = [
         _index(name, ("org_id", ASCENDING), (field, ASCENDING), *by_end, only_with=SCREENS_KEPT_SINCE)
         for name, field in (("screens_of_test", "target.test_id"), ("screens_of_build", "target.build_id"))
@@ -187,6 +187,7 @@ async def index_screens_of_app(mongo: Mongo) -> None:
         ("org_id", ASCENDING),
         ("target.app_id", ASCENDING),
         (SCREENS_KEPT_SINCE, DESCENDING),
+        ("_id", DESCENDING),
         only_with=SCREENS_KEPT_SINCE,
     )
     await mongo.collection(RUNS).create_indexes([index])

@@ -166,7 +166,7 @@ class AppScreenUseCases:
             if len(runs) < RUNS_AT_ONCE:
                 return seen
             read += len(runs)
-            wanted = replace(wanted, ended_before=runs[-1].completed_at)
+            wanted = replace(wanted, before=runs[-1].end)
         seen.complete = False
         return seen
 

@@ -83,7 +83,7 @@ class LastPasses:
             app_id=target.app_id,
             platform=target.platform,
             success=True,
-            ended_before=run.completed_at,
+            before=run.end,
         )
         passes = await self._runs.runs_with_screens(wanted, 1) if target.platform is not None else []
         if not passes:

@@ -58,7 +58,7 @@ class PastScreens:
             most = max((len(attempt.steps) for run in page for attempt in run.attempts[-1:]), default=1)
             runs, steps = runs - len(page), steps - most * len(page)
             at_once = min(max(_STEPS_AT_ONCE // most, 1), _RUNS_AT_ONCE)
-            wanted = replace(wanted, ended_before=page[-1].completed_at)
+            wanted = replace(wanted, before=page[-1].end)
 
     async def tree(self, hash: str) -> bytes:
         """What `encode_tree` made of the elements.

@@ -18,6 +18,7 @@ from services.executor.events import to_execution_event
 from services.executor.model.executions import Execution
 from services.executor.ports.executions import ExecutionFilter, ScreensFilter
 from services.executor.ports.runs import RunKey
+from services.executor.storage.schema import RUNS, SCREENS_KEPT_SINCE
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import (
     ALL,
@@ -110,11 +111,17 @@ async def test_runs_that_have_kept_screens_are_found_by_test_app_and_build(world
         (ScreensFilter(app_id=made.target.app_id), [failed_run, passed_run]),
         (ScreensFilter(app_id=str(uuid4()), build_id=build_id), []),
         (ScreensFilter(test_id=test_id, success=True), [passed_run]),
-        (ScreensFilter(build_id=build_id, ended_before=failed_run.completed_at), [passed_run]),
+        (ScreensFilter(build_id=build_id, before=failed_run.end), [passed_run]),
         (ScreensFilter(test_id=str(uuid4())), []),
     ):
         assert await world.executions.runs_with_screens(wanted, 2) == runs
     assert await world.executions.runs_with_screens(ScreensFilter(test_id=test_id), 1) == [failed_run]
+    same_time = {"completed_at": failed_run.completed_at, SCREENS_KEPT_SINCE: failed_run.completed_at}
+    those = {"target.test_id": test_id, SCREENS_KEPT_SINCE: {"$exists": True}}
+    await world.mongo.collection(RUNS).update_many(those, {"$set": same_time})
+    [first] = await world.executions.runs_with_screens(ScreensFilter(test_id=test_id), 1)
+    [second] = await world.executions.runs_with_screens(ScreensFilter(test_id=test_id, before=first.end), 2)
+    assert {first.id, second.id} == {run.id for run in ended[:2]}
     with bind(Caller(org_id=str(uuid4()))):
         assert await world.executions.runs_with_screens(ScreensFilter(test_id=test_id), 2) == []
 
