@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
     from mobiletest_cli.output import Output
 
-VERIFIED, UNVERIFIED, VERIFYING = "verified", "unverified", "verifying"
+VERIFIED, UNVERIFIED, VERIFYING, REFUTED = "verified", "unverified", "verifying", "refuted"
 
 
 def check_proposal(api: Api, output: Output, run: Run) -> Any:

@@ -7,11 +7,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli import ci
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import OK, CliError, RequestRefused, exit_code, is_transient
+from mobiletest_cli.healing import REFUTED, VERIFIED, FlowFile
 from mobiletest_cli.interruption import Interrupted, Interruption, interruption
 from mobiletest_cli.lookup import base_branch_of
 from mobiletest_cli.output import Output
@@ -24,13 +26,17 @@ from mobiletest_cli.selection import Selection
 from mobiletest_cli.start import Start, StartBuilder
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import Execution, Gate, ScreenComparison
-    from mobiletest_cli.results.report import Report, ScreenChanges
+    from mobiletest_cli.api_types import Execution, Gate, Run, ScreenComparison
+    from mobiletest_cli.results.report import ProposedStep, Report, ScreenChanges
 
 # How long an interrupted command waits for the end of what it cancelled: CI systems soon kill it.
 _CANCELLED_SECONDS = 3.0
 # Builds of an execution whose screens are compared for its report.
 _COMPARED_BUILDS = 4
+
+
+# Failed runs for which a proposal is asked for.
+_HEALED_RUNS = 5
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,8 @@ class TestRun:
         verdict = exit_code(execution, gate, fail_on_cancellation=options.fail_on_cancellation)
         report = self._read(execution, gate, start)
         if self._destinations.has_report:
-            report = replace(report, screens=list(self._screen_changes(report)))
+            proposals = list(self._proposals(report))
+            report = replace(report, screens=list(self._screen_changes(report)), proposals=proposals)
         return self._publish(report, start, problem.exit_code if problem else verdict, problem)
 
     def _finish_interrupted(self, execution_id: str, interrupted: Interrupted, start: Start | None = None) -> int:
@@ -207,6 +214,28 @@ class TestRun:
                     page = f"apps/{app_id}/builds/{build_id}/screens?base={base['build_id']}"
                     yield ScreenChanges(comparison, self._api.page_url(page))
 
+    def _proposals(self, report: Report) -> Iterator[ProposedStep]:
+        """For failed runs of which a step did not find its element; what is not proposed in time is left out."""
+        from mobiletest_cli.results.report import ProposedStep
+
+        failed = [run for run in report.ended_without_passing() if _misses_element(run)]
+        for run in failed[:_HEALED_RUNS]:
+            with suppress(CliError):
+                healing = self._api.impatient().get(f"executions/{run['execution_id']}/runs/{run['id']}/healing")
+                if (proposal := healing.get("proposal")) and healing["state"] != REFUTED:
+                    diff = self._diff(report, run, healing) if healing["state"] == VERIFIED else ""
+                    yield ProposedStep(run, proposal["why"], diff)
+
+    def _diff(self, report: Report, run: Run, healing: Any) -> str:
+        """Of the flow's file, if it is here as it was; else of the two steps."""
+        proposal = healing["proposal"]
+        position = proposal.get("position")
+        path = report.display_of(run)(position["file"]) if position else report.path_of(run)
+        with suppress(CliError):
+            if path:
+                return FlowFile(Path(path), healing).diff
+        return f"-{proposal['old_line']}\n+{proposal['line']}"
+
     def _gate(self, execution: Execution, options: WaitOptions) -> tuple[Gate | None, CliError | None]:
         """The gate's answer; None if it was not asked, or cannot answer: then every failure counts.
 
@@ -239,3 +268,7 @@ def open_page(address: str) -> None:
     import webbrowser
 
     webbrowser.open(address)
+
+
+def _misses_element(run: Run) -> bool:
+    return run["failure"] is not None and run["failure"]["category"] == "element_not_found"

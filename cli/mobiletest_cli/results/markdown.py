@@ -14,12 +14,13 @@ from mobiletest_cli.results.report import ENDED, Report, earlier_failures, short
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import GateReason, Run
-    from mobiletest_cli.results.report import ScreenChanges
+    from mobiletest_cli.results.report import ProposedStep, ScreenChanges
 
 # Bytes: GitHub shows no larger job summary.
 SIZE_LIMIT = 1024 * 1024
 _SECTION_ITEMS = 50
 _SCREEN_LINES = 10
+_DIFF_LINES = 20
 _NAME_LENGTH = 200
 _TEXT_LENGTH = 300
 _FAILING = {"newly_broken": "Newly broken", "never_passed": "Never passed", "not_run_before": "Not run before"}
@@ -28,6 +29,7 @@ _HEAD = "| Result | Test | Build | Device | Time | Reason |\n| --- | --- | --- |
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
 _MARKUP = re.compile(r"[\\`*_{}\[\]~!$#]")
 _REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=GH-)(?=\d)", re.IGNORECASE | re.UNICODE)
+_TICKS = re.compile("`+")
 _LIST_MARK = re.compile(r"^(?:[-+=]|\d+(?=[.)]))", re.UNICODE)
 
 
@@ -151,7 +153,23 @@ def _sections(report: Report) -> Iterator[str]:
     yield _section("No verdict", without, partial(_no_verdict, report))
     retried = (run for run in report.runs if run["success"] and earlier_failures(run))
     yield _section("Passed after a retry", retried, partial(_retried, report))
+    yield from (_proposal(report, proposed) for proposed in report.proposals)
     yield from map(_screens, report.screens)
+
+
+def _proposal(report: Report, proposed: ProposedStep) -> str:
+    """The diff, once a run with it has passed; before that, how to have it checked."""
+    name = escape(report.labels[proposed.run["id"]])
+    if not proposed.diff:
+        execution_id = escape(report.execution["id"])
+        return (
+            f"{name}: a step can be written in another way, which `mobiletest heal {execution_id}` checks by a run.\n\n"
+        )
+    lines = [shorten(printable(line), _TEXT_LENGTH) for line in proposed.diff.splitlines()[:_DIFF_LINES]]
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(proposed.diff)), default=0))
+    diff = "\n".join((f"{fence}diff", *lines, fence))
+    said = escape(f"With this change a run passed. {proposed.why}", 2 * _TEXT_LENGTH)
+    return f"### Proposed step: {name}\n\n{said}\n\n{diff}\n\n"
 
 
 def _screens(changes: ScreenChanges) -> str:

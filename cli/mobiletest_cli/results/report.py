@@ -28,8 +28,21 @@ class ScreenChanges:
 
 
 @dataclass(frozen=True)
+class ProposedStep:
+    """Another way to write a step of the failed run whose element has changed.
+
+    `diff` is empty unless a run with it has passed: then it is that of the flow's file, or of the two steps.
+    """
+
+    run: Run
+    why: str
+    diff: str
+
+
+@dataclass(frozen=True)
 class Report:
-    """An execution, its runs, the gate if it was asked, and changes of the screens of its builds, if they are known.
+    """An execution, its runs and the gate if it was asked. What is known beside: changes of the screens of its builds,
+    and proposals for failed steps.
 
     `paths` are the flow files of tests by test id, relative to the repository, and `display_path` is the path here of
     another file of their workspace; `url` is the page of all executions, "" for results without a server.
@@ -42,6 +55,7 @@ class Report:
     url: str
     display_path: Callable[[str], str] = str
     screens: Sequence[ScreenChanges] = ()
+    proposals: Sequence[ProposedStep] = ()
 
     @property
     def link(self) -> str:

@@ -29,6 +29,9 @@ async def test_a_step_is_checked_shown_and_written_when_a_person_accepts_it(shel
     shown = await shell.ok("heal", failed, "--file", ".maestro/pay.yaml")
     assert "-- tapOn: Pay\n+- tapOn: Buy now" in shown.out
     assert flow.read_text() == FLOW
+    waited = await shell.run("wait", failed, "--report", "report.md")
+    assert waited.code == FAILED
+    assert "-- tapOn: Pay\n+- tapOn: Buy now" in (shell.folder / "report.md").read_text()
     refused = await shell.run("heal", failed, "--accept")
     assert (refused.code, "--file" in refused.err) == (USAGE, True)
     await shell.ok("heal", failed, "Pay", "--file", ".maestro/pay.yaml", "--accept")

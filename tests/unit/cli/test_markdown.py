@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mobiletest_cli.results.markdown import SIZE_LIMIT, escape, render_markdown
-from mobiletest_cli.results.report import ScreenChanges
+from mobiletest_cli.results.report import ProposedStep, ScreenChanges
 from tests.unit.cli.report_samples import EXECUTION, URL, attempt, failed, failed_at, passed, reason, report, run_id
 
 if TYPE_CHECKING:
@@ -288,3 +288,16 @@ def test_changes_of_screens_are_shown_also_if_all_tests_pass() -> None:
     expected = [" ".join(f'"Cart": button "{each}" is gone'.split()) for each in NASTY[:10]]
     assert [shown(line).strip() for line in listed] == [*expected, f"and {len(NASTY) - 10} more lines"]
     assert "none changed. Pictures" in shown(text)
+
+
+def test_a_proposed_step_is_shown_as_a_diff_once_a_run_with_it_has_passed() -> None:
+    run = failed("Pay")
+    checked = ProposedStep(run, "Its id is the same.", "--- a/pay.yaml\n-- tapOn: Pay\n+- tapOn: ```Buy```\x1b now")
+    text = render_markdown(replace(report(run), proposals=[checked]))
+    assert "### Proposed step: Pay\n\nWith this change a run passed. Its id is the same.\n\n````diff\n" in text
+    assert "\n-- tapOn: Pay\n+- tapOn: ```Buy```" in text
+    assert "\x1b" not in text
+    unchecked = ProposedStep(run, "Its id is the same.", "")
+    text = render_markdown(replace(report(run), proposals=[unchecked]))
+    assert "which `mobiletest heal" in text
+    assert "diff" not in text
