@@ -90,15 +90,14 @@ class SecretTexts:
         """The text without secrets, also as they are spelled in JSON, XML, URLs and Base64 and in capitals, and without
         beginnings of them where a message was shortened.
         """
-        if not self._shown:
-            return text
-        if len(text) > REMEMBERED_LENGTH:
-            return self._mask(text)
         masked = self._masked.get(text)
-        if masked is None:
+        if masked is not None:
+            return masked
+        masked = self._mask(text) if self._shown else text
+        if len(text) <= REMEMBERED_LENGTH:
             if len(self._masked) >= REMEMBERED:
                 self._masked.clear()
-            masked = self._masked[text] = self._mask(text)
+            self._masked[text] = masked
         return masked
 
     def _mask(self, text: str) -> str:

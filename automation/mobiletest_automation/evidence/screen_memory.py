@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, cast
 
+import orjson
+
 from mobiletest_automation import logs
 from mobiletest_automation.devices.port import Device, DeviceFailure, View
 from mobiletest_automation.devices.watcher import Watcher
@@ -165,7 +167,8 @@ class ScreenMemory:
 
     def _state_of(self, outline: Outline) -> str:
         name = self._device.info.name if self._device is not None and not self._is_drawn else ""
-        return hash_text(repr((name, stable_state(outline.root))), HASH_BYTES)
+        state = orjson.dumps((name, stable_state(outline.root)))
+        return blake2b(state, digest_size=HASH_BYTES).hexdigest()
 
     async def _known_picture(self, state: str) -> _ScreenPicture | None:
         """The picture of a screen in this state, of this attempt or of an earlier run of the build."""

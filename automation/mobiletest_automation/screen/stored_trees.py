@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import orjson
@@ -19,6 +20,7 @@ TOO_LARGE = "the screen has too many elements to be kept"
 
 _TEXTS = ("text", "label", "hint", "id", "tag")
 _FLAGS = ("enabled", "visible", "focused", "selected", "clickable", "secret")
+_get_texts, _get_flags = attrgetter(*_TEXTS), attrgetter(*_FLAGS)
 _CHECKED = {None: None, False: 0, True: 1}
 _LEVEL = 6
 
@@ -78,12 +80,18 @@ def _rows(root: Element) -> Iterator[tuple[int, Element]]:
 
 
 def _values(depth: int, each: Element, changed: Mapping[str, Any]) -> list[object]:
-    flags = sum(1 << place for place, name in enumerate(_FLAGS) if getattr(each, name))
+    flags = 0
+    for place, flag in enumerate(_get_flags(each)):
+        if flag:
+            flags |= 1 << place
+    bounds = each.bounds
     # Not rounded: what is below something else may be so by a part of a pixel.
-    box = [float(side) for side in (each.bounds.x, each.bounds.y, each.bounds.width, each.bounds.height)]
-    texts = [changed.get(name, getattr(each, name)) for name in _TEXTS]
+    box = (float(bounds.x), float(bounds.y), float(bounds.width), float(bounds.height))
+    texts = _get_texts(each)
+    if changed:
+        texts = tuple(changed.get(name, text) for name, text in zip(_TEXTS, texts, strict=True))
     attributes = changed.get("attributes", each.attributes)
-    return [depth, each.role.value, flags, _CHECKED[each.checked], box, *texts, dict(attributes)]
+    return [depth, each.role, flags, _CHECKED[each.checked], box, *texts, dict(attributes)]
 
 
 def _row(values: list[Any]) -> _Row:
