@@ -28,6 +28,7 @@ ELSEWHERE = {
     ("docs/app-models.md", "app_model: 1"): "tests/unit/test_document_blocks.py reads it",
     ("docs/workspaces.md", '{"root"'): "tests/unit/test_document_blocks.py reads it",
     ("docs/human-in-the-loop.md", '{"question"'): "tests/unit/test_document_blocks.py reads it",
+    ("docs/evidence.md", "run_config:"): "tests/unit/test_document_blocks.py reads it",
     ("docs/evidence.md", '{"role"'): "tests/unit/executor/test_tree_json.py reads it",
     ("docs/steps.md", '{"action"'): "tests/unit/test_document_blocks.py reads it",
     ("docs/commands.md", "# the app"): "tests/unit/automation/flows/test_steps_reference.py reads it",

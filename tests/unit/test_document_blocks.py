@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 from google.protobuf.descriptor import Descriptor
+from google.protobuf.json_format import ParseDict
 from mobiletest.executor.v1 import runs_pb2, steps_pb2
+from mobiletest.types.v1.run_config_pb2 import RunConfig
 
 from mobiletest_automation.devices.simulated.model_file import read_model
 from mobiletest_automation.flows.workspace_files import read_manifest
@@ -51,6 +53,8 @@ def test_answers_have_the_fields_that_are_shown(page: str, beginning: str, messa
 
 def test_other_documents_are_what_they_are_said_to_be() -> None:
     assert yaml.safe_load(block("docs/devices.md", "apiVersion: networking"))["kind"] == "NetworkPolicy"
+    run_config = yaml.safe_load(block("docs/evidence.md", "run_config:"))["run_config"]
+    assert ParseDict(run_config, RunConfig()).dismiss_dialogs.permission
     server = json.loads(block("docs/command-line.md", '{"mcpServers"'))["mcpServers"]["mobiletest"]
     assert (server["command"], server["args"][0]) == ("mobiletest", "mcp")
     assert read_manifest(block("docs/workspaces.md", '{"root"').encode()).flows == ("account/login.yaml",)

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from mobiletest_automation.flows.loader import Json
+# A JSON value.
+Json: TypeAlias = Any
 
 _PART = re.compile(r"\[(\d+)\]|\.?([^.\[\]]+)", re.ASCII)
 
@@ -25,7 +26,7 @@ def step_at(steps: Sequence[Json], path: str) -> Json:
             value = value[key]
         except (LookupError, TypeError) as error:
             raise NoSuchStep(path) from error
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def replace_step(steps: Sequence[Json], path: str, step: Json) -> list[Json]:

@@ -19,14 +19,13 @@ from mobiletest_automation.screen.identity import ElementIdentity, identity_of, 
 from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.sentences.grammar import parse_sentence
 from mobiletest_automation.sentences.intents import Action, Intent
+from mobiletest_automation.stored_screens import HEALING_PASSES
 from mobiletest_automation.stored_screens.limits import selector_of
 from mobiletest_automation.stored_screens.recheck import recheck
 from mobiletest_automation.stored_screens.report import is_check
 from mobiletest_automation.stored_screens.verdict import Verdict
 from mobiletest_automation.stored_screens.wordings import as_line, name_of, reword
 
-# So many of the last passes are looked at.
-PASSES_LIMIT = 5
 # The share of what else has an id or a name on one of the screens that the other one must have, too.
 SAME_SCREEN = 0.5
 
@@ -60,7 +59,7 @@ def propose(
 
     `step` is written as in a test, and `failed_screen` is the one on which it did not find its element.
     """
-    past = past[:PASSES_LIMIT]
+    past = past[:HEALING_PASSES]
     parsed = _parse(step)
     if not past or parsed is None or not _is_action(parsed):
         return None

@@ -7,7 +7,7 @@ from mobiletest_automation.flows.step_paths import replace_step
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import BoundElement, StepResult, StepStatus
 from mobiletest_automation.screen.identity import from_bound, is_same
-from mobiletest_automation.stored_screens.healing import PASSES_LIMIT
+from mobiletest_automation.stored_screens import HEALING_PASSES
 from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.executor.model.executions import Execution
@@ -143,7 +143,7 @@ class HealingUseCases:
                 continue
             if _is_same_subject(past.run, run) and past.place.is_same(place, same_version=True):
                 bindings.append((element, past.screen.tree))
-                if len(bindings) == PASSES_LIMIT:
+                if len(bindings) == HEALING_PASSES:
                     break
         return bindings
 

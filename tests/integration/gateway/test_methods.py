@@ -12,6 +12,7 @@ from google.api import httpbody_pb2
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 from mobiletest.executor.v1 import executions_pb2
+from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.errors import NotFound
 from services.gateway.app import RunningGateway
@@ -49,6 +50,7 @@ def default_answer(method: MethodDescriptor) -> Callable[[Any], Any]:
 @pytest.fixture
 def answering_backends(backends: FakeBackends, client: Client) -> FakeBackends:
     """Services that answer every method but those that are scripted."""
+    backends.on("FindBaseBuild", lambda _: reports_pb2.ComparedBuild(build_id=str(uuid4())))
     for service in all_services():
         for method in service.methods:
             if method.name not in backends.answers:

@@ -17,7 +17,7 @@ export class StepRecheck {
   }
 
   onMove() {
-    if (this.key(this.question()) !== this.asked) this.wait();
+    if (JSON.stringify(this.question()) !== this.asked) this.wait();
   }
 
   wait() {
@@ -30,13 +30,9 @@ export class StepRecheck {
     return questionAt(this.source.saved, this.source.text, this.source.area.selectionStart);
   }
 
-  key(question) {
-    return JSON.stringify(question);
-  }
-
   async check() {
     const question = this.question();
-    this.asked = this.key(question);
+    this.asked = JSON.stringify(question);
     this.checking?.abort();
     this.checking = new AbortController();
     if (question === null) return this.show("Put the cursor into a step.");
