@@ -164,6 +164,8 @@ def _content(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if output.full_name == HTTP_BODY:
         if operation.template.endswith(".html"):
             return {"text/html": {"schema": {"type": "string", "contentMediaType": "text/html"}}}
+        if operation.template.endswith(".webp"):
+            return {"image/webp": {"schema": {**BINARY, "contentMediaType": "image/webp"}}}
         if operation.is_download:
             return {"application/octet-stream": {"schema": BINARY}}
         return {"application/xml": {"schema": {"type": "string", "contentMediaType": "application/xml"}}}
