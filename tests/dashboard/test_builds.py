@@ -42,7 +42,7 @@ async def test_the_page_says_what_broke_since_the_build_before(ci: Ci, visitor: 
     await expect(page.locator("dl.facts")).to_contain_text("c1.1.0")
     await broken.get_by_role("link", name="1.0.0").click()
     await expect(page).to_have_url(f"{visitor.url}/apps/{ci.app['id']}/builds/{first['id']}")
-    await expect(page.get_by_text("There is no earlier build with a verdict")).to_be_visible()
+    await expect(page.get_by_text("There is no earlier build with a verdict on this branch")).to_be_visible()
 
 
 async def test_any_build_can_be_compared_with(ci: Ci, visitor: Visitor) -> None:

@@ -151,6 +151,21 @@ async def test_a_live_page_says_when_it_is_not_current(member: Visitor, world: W
     member.problems = [problem for problem in member.problems if "net::ERR_" not in problem]
 
 
+async def test_a_live_page_asks_again_for_what_could_not_be_loaded(member: Visitor, world: World) -> None:
+    execution, _ = await on_build(world, paced_app_model(seconds=1.0), "launchApp", *["waitForAnimationToEnd"] * 2)
+    asked: list[str] = []
+
+    async def refuse_once(route: Route) -> None:
+        asked.append(route.request.url)
+        await (route.abort() if len(asked) == 1 else route.continue_())
+
+    await member.page.route("**/htmx.esm.min.js*", refuse_once)
+    await member.open(f"/executions/{execution}")
+    await expect(member.page.get_by_role("status").filter(has_text="passed")).to_be_visible()
+    assert len(asked) > 1
+    member.problems = [problem for problem in member.problems if "net::ERR_" not in problem]
+
+
 async def test_the_element_of_a_failed_step_is_marked_and_its_screen_enlarged(member: Visitor, world: World) -> None:
     execution, test = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
     await world.ended(execution)

@@ -1,12 +1,11 @@
 // Parts that are slow to make: <section id="changes" data-later="/another/page">, which that page has under the same id.
-
-const library = import("./vendor/htmx.esm.min.js");
+import { loadHtmx } from "./refresh.js";
 
 async function load(part) {
   try {
     const response = await fetch(part.dataset.later, { signal: AbortSignal.timeout(60_000) });
     if (!response.ok || response.redirected) return;
-    const { default: htmx } = await library;
+    const htmx = await loadHtmx();
     const target = `#${part.id}`;
     await htmx.swap({ sourceElement: document.body, text: await response.text(), target, select: target, swap: "outerHTML" });
     document.dispatchEvent(new CustomEvent("parts:change"));

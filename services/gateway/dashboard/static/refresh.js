@@ -5,8 +5,26 @@ import { showToast } from "./toast.js";
 const NOT_CURRENT = "This page could not be refreshed. Check the connection, and load it again.";
 const TIMEOUT_MILLISECONDS = 15_000;
 
-const library = import("./vendor/htmx.esm.min.js"); // not a static import, so that nothing waits for it
+const HTMX = "./vendor/htmx.esm.min.js";
+
+let failures = 0;
+let library = importHtmx(); // not a static import, so that nothing waits for it
 let latest = Promise.resolve();
+
+function importHtmx() {
+  const importing = import(failures ? `${HTMX}?again=${failures}` : HTMX);
+  importing.catch(() => {
+    failures += 1;
+    library = null;
+  });
+  return importing;
+}
+
+/** htmx, asked for again if it did not come: under another address, because browsers remember that an import failed. */
+export async function loadHtmx() {
+  library ??= importHtmx();
+  return (await library).default;
+}
 
 /** Morph the parts after an action; if the server does not answer, that is said. */
 export async function refresh(ids) {
@@ -30,7 +48,7 @@ export function showStale(isStale) {
 async function replaceParts(ids) {
   const text = await load();
   if (text === null) return false;
-  const { default: htmx } = await library;
+  const htmx = await loadHtmx();
   const focused = document.activeElement;
   const around = ids.find((id) => document.getElementById(id)?.contains(focused)) ?? ids[0];
   for (const id of ids) await htmx.swap(swapOf(id, text));
