@@ -11,7 +11,7 @@ OF_ATTEMPTS = (AUTOMATION, "services/executor/pools", "services/executor/worker"
 # Slices of lists and tuples.
 NO_TEXTS = {
     "automation/stored_screens/binding_alarm.py": {"past[:PASSES_LIMIT]"},
-    "automation/stored_screens/healing.py": {"past[:PASSES_LIMIT]"},
+    "automation/stored_screens/healing.py": {"past[:HEALING_PASSES]"},
     "automation/stored_screens/report.py": {"list(screens)[:SCREENS_LIMIT]"},
     "automation/commands/selector_search.py": {
         "elements[:1 + _OTHERS_NAMED]",
