@@ -3,7 +3,6 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from datetime import date
 from typing import TypeAlias, TypeVar
 
 from services.chassis import logs
@@ -14,6 +13,7 @@ from services.executor import telemetry
 from services.executor.model.screens import OVERHEAD_BYTES, ScreenKey
 from services.executor.ports.organisation_limits import OrganisationLimitsSource
 from services.executor.ports.screens import WrittenScreens
+from services.executor.worker.known_screens import KnownScreens
 
 # How long an attempt waits for the storage, and how long none waits after that.
 STORE_SECONDS = 5.0
@@ -51,7 +51,7 @@ class WorkerScreens:
         self._clock = clock or SystemClock()
         self._store_seconds = store_seconds
         self._counts = OrgCounts(self._count, COUNTED_SECONDS, self._clock)
-        self._referred: OrderedDict[ScreenKey, date] = OrderedDict()
+        self._known = KnownScreens(self._clock, most=MOST_REMEMBERED)
         self._away_until: dict[str, float] = {}
         self._pictures: OrderedDict[PictureKey, ScreenKey] = OrderedDict()
 
@@ -67,13 +67,12 @@ class WorkerScreens:
 
     async def has(self, key: ScreenKey) -> bool:
         """Whether it is stored; then it is kept as long as if it were stored now. False if that cannot be found out."""
-        today = self._today()
-        if self._referred.get(key) == today:
-            self._referred.move_to_end(key)
+        if key in self._known:
             return True
+        today = self._known.today
         stored = await self._in_time(key, lambda: self._screens.refresh(key, today))
         if stored:
-            self._remember(key, today)
+            self._known.add(key, today)
         return stored is True
 
     async def keep(self, key: ScreenKey, content: bytes, content_type: str) -> str:
@@ -89,10 +88,10 @@ class WorkerScreens:
         if limit is not None and await self._is_full(key.org_id, limit, counted["screen_bytes"]):
             refusals.labels("screen_bytes").inc()
             return FULL
-        today = self._today()
+        today = self._known.today
         with self._counts.adding(key.org_id, counted):
             await self._screens.store(key, content, content_type, today)
-        self._remember(key, today)
+        self._known.add(key, today)
         return ""
 
     async def _is_full(self, org_id: str, limit: int, more: int) -> bool:
@@ -121,15 +120,6 @@ class WorkerScreens:
 
     async def _count(self, org_id: str) -> Numbers:
         return {"screen_bytes": await self._screens.used_bytes(org_id)}
-
-    def _today(self) -> date:
-        return self._clock.now().date()
-
-    def _remember(self, key: ScreenKey, today: date) -> None:
-        self._referred[key] = today
-        self._referred.move_to_end(key)
-        if len(self._referred) > MOST_REMEMBERED:
-            self._referred.popitem(last=False)
 
 
 class BuildScreens:

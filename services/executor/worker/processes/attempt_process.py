@@ -3,11 +3,9 @@
 import asyncio
 import os
 import socket
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import partial
 from time import monotonic
 from typing import Final
@@ -30,8 +28,10 @@ from mobiletest_automation.scripting.http import HttpFailed, HttpRequest, HttpRe
 from mobiletest_automation.step_cache.cache import StoredStepCache
 from mobiletest_automation.telemetry import COUNTERS
 from services.chassis import logs, metrics
-from services.chassis.clock import Clock, SystemClock
+from services.chassis.clock import SystemClock
 from services.chassis.message_stream import MessageStream
+from services.executor.model.screens import ScreenKey
+from services.executor.worker.known_screens import KnownScreens
 from services.executor.worker.processes.attempt_start import LogFormat
 from services.executor.worker.processes.messages import (
     AttemptPorts,
@@ -78,7 +78,7 @@ async def serve(worker: socket.socket, *, limits: bool = True) -> None:
     stream = await MessageStream.open(worker, limit=ORDER_LIMIT)
     link = WorkerLink(stream, FUNCTIONS)
     attempt: asyncio.Task[None] | None = None
-    known = KnownScreens()
+    known = KnownScreens(SystemClock(), most=SCREENS_REMEMBERED)
     with suppress(EOFError, ConnectionError):
         while True:
             message = decode(await stream.receive())
@@ -94,7 +94,7 @@ async def serve(worker: socket.socket, *, limits: bool = True) -> None:
     link.close()
 
 
-async def _work(order: RunAttempt, link: WorkerLink, known: "KnownScreens", *, limits: bool) -> None:
+async def _work(order: RunAttempt, link: WorkerLink, known: KnownScreens, *, limits: bool) -> None:
     """Run the attempt and report its end. If even that fails, the worker sees that the process ends."""
     before = asyncio.all_tasks()
     limit = CpuLimit(order.cpu) if limits else None
@@ -127,7 +127,7 @@ async def _extend(limit: CpuLimit) -> None:
         limit.extend()
 
 
-async def _finish(order: RunAttempt, link: WorkerLink, known: "KnownScreens") -> FinishAttempt:
+async def _finish(order: RunAttempt, link: WorkerLink, known: KnownScreens) -> FinishAttempt:
     """Run the attempt; one that is cancelled has no result."""
     try:
         return FinishAttempt(result=await _run(order, link, known))
@@ -139,7 +139,7 @@ async def _finish(order: RunAttempt, link: WorkerLink, known: "KnownScreens") ->
         return FinishAttempt(result=_crash(order.request, error))
 
 
-async def _run(order: RunAttempt, link: WorkerLink, known: "KnownScreens") -> AttemptResult:
+async def _run(order: RunAttempt, link: WorkerLink, known: KnownScreens) -> AttemptResult:
     ports, request = link.proxies(AttemptPorts, order.ports), order.request
     runner = AttemptRunner(
         WorkerDevices(ports),
@@ -213,25 +213,6 @@ class WorkerModels:
             budget.spent = await self._models.usage()
 
 
-class KnownScreens:
-    """Screens of organisations that the worker has said to have, on the day (UTC) of its answer."""
-
-    def __init__(self, clock: Clock | None = None, *, most: int = SCREENS_REMEMBERED) -> None:
-        self._clock = clock or SystemClock()
-        self._most = most
-        self._days: OrderedDict[tuple[str, str], date] = OrderedDict()
-
-    def __contains__(self, screen: tuple[str, str]) -> bool:
-        """Whether it has this one, an organisation and a hash."""
-        return self._days.get(screen) == self._clock.now().date()
-
-    def add(self, screen: tuple[str, str]) -> None:
-        self._days[screen] = self._clock.now().date()
-        self._days.move_to_end(screen)
-        if len(self._days) > self._most:
-            self._days.popitem(last=False)
-
-
 class RememberedScreens:
     """The port `ScreenStore`: asks the worker once a day for a screen, so that repeated runs need not ask at each step.
 
@@ -248,18 +229,20 @@ class RememberedScreens:
 
     async def has(self, hash: str, state: str = "") -> bool:
         """The worker is told every `state`, of which it remembers the picture."""
-        screen = self._org_id, hash
+        screen = ScreenKey(self._org_id, hash)
         if not state and screen in self._known:
             return True
+        today = self._known.today
         stored = await self._store.has(hash, state)
         if stored:
-            self._known.add(screen)
+            self._known.add(screen, today)
         return stored
 
     async def keep(self, hash: str, content: bytes, content_type: str, state: str = "") -> str:
+        today = self._known.today
         reason = await self._store.keep(hash, content, content_type, state)
         if not reason:
-            self._known.add((self._org_id, hash))
+            self._known.add(ScreenKey(self._org_id, hash), today)
         return reason
 
 

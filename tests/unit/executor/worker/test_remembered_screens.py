@@ -1,7 +1,9 @@
 """What a process of attempts remembers of the screens that its worker has."""
 
 from mobiletest_automation.model.results import TREE
-from services.executor.worker.processes.attempt_process import KnownScreens, RememberedScreens
+from services.executor.model.screens import ScreenKey
+from services.executor.worker.known_screens import KnownScreens
+from services.executor.worker.processes.attempt_process import RememberedScreens
 from tests.fakes.chassis import FakeClock
 from tests.fakes.devices import FakeScreenStore
 
@@ -22,7 +24,7 @@ class Worker(FakeScreenStore):
 
 async def test_the_worker_is_asked_once_a_day_for_a_screen_that_it_has() -> None:
     worker, clock = Worker(), FakeClock()
-    known = KnownScreens(clock)
+    known = KnownScreens(clock, most=10)
     assert not await RememberedScreens(worker, known, "org").has(HASH)
     worker.kept[HASH] = b"tree", TREE
     for _ in range(2):
@@ -34,7 +36,7 @@ async def test_the_worker_is_asked_once_a_day_for_a_screen_that_it_has() -> None
 
 
 async def test_a_screen_of_another_organisation_is_not_known() -> None:
-    worker, known = Worker(), KnownScreens()
+    worker, known = Worker(), KnownScreens(FakeClock(), most=10)
     assert await RememberedScreens(worker, known, "org").keep(HASH, b"tree", TREE) == ""
     worker.kept.clear()
     assert await RememberedScreens(worker, known, "org").has(HASH)
@@ -43,14 +45,14 @@ async def test_a_screen_of_another_organisation_is_not_known() -> None:
 
 async def test_the_worker_is_told_each_state_of_which_it_has_the_picture() -> None:
     worker = Worker()
-    screens = RememberedScreens(worker, KnownScreens(), "org")
+    screens = RememberedScreens(worker, KnownScreens(FakeClock(), most=10), "org")
     await screens.keep(HASH, b"picture", TREE)
     assert await screens.has(HASH, STATE)
     assert await screens.picture_of(STATE) == HASH
 
 
 async def test_what_was_refused_or_was_not_used_for_long_is_not_known() -> None:
-    worker, known = Worker(), KnownScreens(most=1)
+    worker, known = Worker(), KnownScreens(FakeClock(), most=1)
     screens = RememberedScreens(worker, known, "org")
     worker.refusal = "full"
     assert await screens.keep(HASH, b"tree", TREE) == "full"
@@ -58,5 +60,5 @@ async def test_what_was_refused_or_was_not_used_for_long_is_not_known() -> None:
     worker.refusal = ""
     for hash_ in (HASH, OTHER):
         await screens.keep(hash_, b"tree", TREE)
-    assert ("org", HASH) not in known
-    assert ("org", OTHER) in known
+    assert ScreenKey("org", HASH) not in known
+    assert ScreenKey("org", OTHER) in known

@@ -47,8 +47,9 @@ async def test_what_was_referred_to_today_costs_no_query(scene: Scene) -> None:
     assert scene.stored.kept[KEY].used_on == scene.clock.now().date()
 
 
-async def test_no_more_is_remembered_than_the_latest(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_more_is_remembered_than_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen_store, "MOST_REMEMBERED", 1)
+    scene = Scene()
     for key in (KEY, OTHER):
         await scene.screens.keep(key, b"tree", TREE)
     calls = scene.stored.calls
