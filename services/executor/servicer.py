@@ -34,7 +34,6 @@ from services.chassis.byte_ranges import find_part
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.events import Event
-from services.chassis.object_store import CHUNK_BYTES
 from services.chassis.proto_values import (
     PAGE_BYTES,
     page_fields,
@@ -69,7 +68,7 @@ from services.executor.usecases.last_passes import LastPasses
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.recheck import CheckedScreen, RecheckUseCases, ScreenGroup
 from services.executor.usecases.run_reports import RunReports
-from services.executor.usecases.screens import ScreenUseCases
+from services.executor.usecases.screens import ScreenUseCases, in_chunks
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from services.executor.usecases.videos import VideoUseCases
 
@@ -186,8 +185,7 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         part = find_part(read_optional(request, "range"), size=len(report.content), etag=report.etag)
         name = ("http-content-disposition", f'attachment; filename="run-{request.run_id.lower()}.html"')
         await context.send_initial_metadata((*part.headers(report.etag), name))
-        for first in range(part.start, part.end, CHUNK_BYTES):
-            data = report.content[first : min(first + CHUNK_BYTES, part.end)]
+        async for data in in_chunks(report.content[part.start : part.end]):
             yield HttpBody(content_type="text/html; charset=utf-8", data=data)
 
     async def DownloadVideo(self, request: pb.DownloadVideoRequest, context: Any) -> AsyncIterator[HttpBody]:

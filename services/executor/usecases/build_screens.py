@@ -9,14 +9,14 @@ from typing import Protocol, TypeAlias
 from mobiletest.executor.v1 import screens_pb2 as pb
 
 from services.chassis.context import current
-from services.chassis.errors import InvalidArgument, NotFound, Violation
+from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.fair_turns import FairTurns
 from services.executor.model.build_screens import SeenRuns, test_key, trees_in_turn
 from services.executor.model.runs import Run
-from services.executor.model.screens import SCREEN_BYTES, ScreenKey
 from services.executor.ports.executions import ScreensFilter
 from services.executor.ports.screens import Screens
 from services.executor.screen_pool import ScreensJob
+from services.executor.usecases.screens import read_screen
 
 # Of a build: runs that are read, of these so many of each test, and their steps.
 RUNS_LIMIT = 300
@@ -172,25 +172,16 @@ class AppScreenUseCases:
 
     async def _read(self, names: Iterable[str], limit: int) -> dict[str, bytes]:
         """What is still stored, until it has too many bytes."""
-        org_id, contents, left = current().org_id, dict[str, bytes](), limit
+        contents, left = dict[str, bytes](), limit
         waiting = list(names)
         while waiting and left > 0:
             batch, waiting = waiting[:READ_AT_ONCE], waiting[READ_AT_ONCE:]
-            read = await asyncio.gather(*(self._read_one(org_id, name) for name in batch))
+            read = await asyncio.gather(*(read_screen(self._screens, name) for name in batch))
             for name, content in zip(batch, read, strict=True):
                 if content is not None and len(content) <= left:
                     contents[name] = content
                 left -= len(content or b"")
         return contents
-
-    async def _read_one(self, org_id: str, name: str) -> bytes | None:
-        screen = await self._screens.find(ScreenKey(org_id, name))
-        if screen is None or screen.size_bytes > SCREEN_BYTES:
-            return None
-        try:
-            return b"".join([chunk async for chunk in self._screens.read(screen)])
-        except NotFound:
-            return None
 
 
 def _notices(*sides: SeenRuns) -> list[str]:

@@ -9,7 +9,7 @@ from mobiletest_automation.model.results import BoundElement, StepResult, StepSt
 from mobiletest_automation.screen.identity import from_bound, is_same
 from mobiletest_automation.stored_screens import HEALING_PASSES
 from services.chassis.context import current
-from services.chassis.errors import FailedPrecondition, NotFound
+from services.chassis.errors import FailedPrecondition
 from services.executor.model.executions import Execution
 from services.executor.model.healing import (
     CHECKS_LIMIT,
@@ -119,9 +119,9 @@ class HealingUseCases:
         if not past:
             return NO_PAST
         hashes = list(dict.fromkeys([step.screen.tree, *(tree for _, tree in past)]))
-        try:
-            trees = [await self._past.tree(hash) for hash in hashes]
-        except NotFound:
+        read = [await self._past.tree(hash) for hash in hashes]
+        trees = tuple(tree for tree in read if tree is not None)
+        if len(trees) != len(hashes):
             return NO_SCREEN
         platform = run.target.platform
         request = HealingRequest(
@@ -129,7 +129,7 @@ class HealingUseCases:
             levels=place.levels,
             platform=platform.lower() if platform is not None else "android",
             past=tuple((element, hashes.index(tree)) for element, tree in past),
-            trees=tuple(trees),
+            trees=trees,
         )
         return await self._proposals.propose(current().org_id, request)
 

@@ -15,11 +15,11 @@ from services.chassis.proto_values import to_timestamp
 from services.executor.messages import step_screen_proto
 from services.executor.model.build_screens import SeenRuns
 from services.executor.model.runs import Run
-from services.executor.model.screens import SCREEN_BYTES, ScreenKey
 from services.executor.ports.executions import ScreensFilter
 from services.executor.ports.screens import Screens
 from services.executor.screen_pool import ScreensJob
 from services.executor.usecases.build_screens import ScreenJobs
+from services.executor.usecases.screens import read_screen
 
 NOT_KEPT = "The elements were not kept in both runs."
 NOT_COMPARED = "The elements were not compared: they are deleted, damaged or too many."
@@ -98,7 +98,7 @@ class LastPasses:
         if trees[0] == trees[1]:
             return pb.ScreenDifference()
         async with self._turns.take(current().org_id):
-            blobs = {tree: content for tree in trees if (content := await self._read(tree))}
+            blobs = {tree: content for tree in trees if (content := await read_screen(self._screens, tree, TREE))}
             sides = [_side(passed, other), _side(run, one)]
             job = ScreensJob(sides, ("before", "after"), blobs)
             done = await self._jobs.run(current().org_id, job) if len(blobs) == len(trees) else None
@@ -108,16 +108,6 @@ class LastPasses:
         if any(screen.kind != pb.SCREEN_CHANGE_KIND_CHANGED for screen in comparison.screens):
             return pb.ScreenDifference(other_screen=True)
         return pb.ScreenDifference(elements=[change for screen in comparison.screens for change in screen.elements])
-
-    async def _read(self, tree: str) -> bytes:
-        """Empty if it is not stored any more, or too large."""
-        screen = await self._screens.find(ScreenKey(current().org_id, tree))
-        if screen is None or screen.content_type != TREE or screen.size_bytes > SCREEN_BYTES:
-            return b""
-        try:
-            return b"".join([chunk async for chunk in self._screens.read(screen)])
-        except NotFound:
-            return b""
 
 
 def pair_steps(run: Run, passed: Run) -> list[tuple[StepResult, StepResult]]:

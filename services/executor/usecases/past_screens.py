@@ -4,13 +4,11 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 
 from mobiletest_automation.model.results import TREE, StepResult, StepScreen
-from services.chassis.context import current
-from services.chassis.errors import NotFound
 from services.executor.model.runs import Run
-from services.executor.model.screens import SCREEN_BYTES, ScreenKey
 from services.executor.model.step_places import StepPlace, places_of_attempt
 from services.executor.ports.executions import Executions, ScreensFilter
-from services.executor.ports.screens import SCREEN_NOT_FOUND, Screens
+from services.executor.ports.screens import Screens
+from services.executor.usecases.screens import read_screen
 
 # So many runs are read for one answer, and of longer tests fewer: about so many steps.
 RUNS_LIMIT = 200
@@ -60,17 +58,13 @@ class PastScreens:
             at_once = min(max(_STEPS_AT_ONCE // most, 1), _RUNS_AT_ONCE)
             wanted = replace(wanted, before=page[-1].end)
 
-    async def tree(self, hash: str) -> bytes:
-        """What `encode_tree` made of the elements.
+    async def tree(self, hash: str) -> bytes | None:
+        """What `encode_tree` made of the elements; None if it is not stored any more, or too large.
 
         Raises:
-            NotFound: it is not stored any more, or too large.
             Unavailable: the storage does not answer.
         """
-        screen = await self._screens.find(ScreenKey(current().org_id, hash))
-        if screen is None or screen.content_type != TREE or screen.size_bytes > SCREEN_BYTES:
-            raise NotFound("Screen not found", reason=SCREEN_NOT_FOUND)
-        return b"".join([chunk async for chunk in self._screens.read(screen)])
+        return await read_screen(self._screens, hash, TREE)
 
 
 def _steps_of(run: Run) -> Iterator[PastStep]:

@@ -10,7 +10,7 @@ from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.results import Resolution, StepStatus
 from mobiletest_automation.stored_screens.verdict import Verdict
 from services.chassis.context import current
-from services.chassis.errors import InvalidArgument, NotFound, Violation
+from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.fair_turns import FairTurns
 from services.executor.ports.executions import ScreensFilter
 from services.executor.ports.rechecks import (
@@ -226,18 +226,12 @@ class RecheckUseCases:
                 lost |= dict.fromkeys(hashes[first:], TOO_LARGE)
                 break
             some = hashes[first : first + TREES_AT_ONCE]
-            for hash, tree in zip(some, await asyncio.gather(*map(self._read_tree, some)), strict=True):
+            for hash, tree in zip(some, await asyncio.gather(*map(self._past.tree, some)), strict=True):
                 if tree is None:
                     lost[hash] = GONE
                 else:
                     trees[hash] = tree
         return trees, lost
-
-    async def _read_tree(self, hash: str) -> bytes | None:
-        try:
-            return await self._past.tree(hash)
-        except NotFound:
-            return None
 
     async def _check(self, written: WrittenStep, request: CheckRequest) -> CheckAnswer:
         if not request.trees:

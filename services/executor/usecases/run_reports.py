@@ -1,7 +1,7 @@
 """Makes one file of a run, with its pictures up to a limit."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol, TypeVar
@@ -10,7 +10,6 @@ from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.model.results import WEBP, Artifact, ScreenArea, StepResult, StepStatus
 from services.chassis.byte_ranges import FilePart
 from services.chassis.context import current
-from services.chassis.errors import NotFound
 from services.chassis.fair_turns import FairTurns
 from services.chassis.turns import list_in_turns
 from services.executor.html_report import ReportPicture, RunReport, anchor_of, render
@@ -18,6 +17,7 @@ from services.executor.model.runs import Run
 from services.executor.model.screens import ScreenKey, StoredScreen
 from services.executor.ports.runs import StoredArtifacts
 from services.executor.ports.screens import Screens
+from services.executor.usecases.screens import read_whole
 
 T = TypeVar("T")
 
@@ -154,7 +154,7 @@ class RunReports:
             if shot.artifact is not None
             else self._screens.read(kept[shot.key])
         )
-        content = await _joined(chunks)
+        content = await read_whole(chunks)
         if not content:
             return ReportPicture(shot.name, missing=_GONE)
         return ReportPicture(shot.name, content, content_type, shot.area)
@@ -167,7 +167,7 @@ class RunReports:
                     size = artifact.size_bytes
                     start = max(0, size - LOG_BYTES)
                     part = FilePart(start, size, size)
-                    content = await _joined(self._artifacts.read(run.id, attempt.number, artifact.name, part))
+                    content = await read_whole(self._artifacts.read(run.id, attempt.number, artifact.name, part)) or b""
                     lines = content if not start else content.partition(b"\n")[2]
                     return lines.decode(errors="replace"), f"{LOG_BYTES // 1024} KiB" if start else ""
         return "", ""
@@ -199,14 +199,6 @@ def _size(shot: _Shot, kept: dict[str, StoredScreen]) -> tuple[int, str]:
         return shot.artifact.size_bytes, shot.artifact.content_type
     screen = kept.get(shot.key)
     return (screen.size_bytes, screen.content_type) if screen is not None else (0, "")
-
-
-async def _joined(chunks: AsyncIterator[bytes]) -> bytes:
-    """Empty if it is not stored any more, or not yet."""
-    try:
-        return b"".join([chunk async for chunk in chunks])
-    except NotFound:
-        return b""
 
 
 def _groups(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -81,3 +81,23 @@ async def in_chunks(content: bytes) -> AsyncIterator[bytes]:
     """The content in pieces that each fit into a message."""
     for first in range(0, len(content), CHUNK_BYTES):
         yield content[first : first + CHUNK_BYTES]
+
+
+async def read_screen(screens: Screens, hash: str, content_type: str | None = None) -> bytes | None:
+    """All of a screen of the caller's organisation; None if it is not stored any more, too large or of another type.
+
+    Raises:
+        Unavailable: the storage does not answer.
+    """
+    screen = await screens.find(ScreenKey(current().org_id, hash))
+    if screen is None or screen.size_bytes > SCREEN_BYTES or content_type not in (None, screen.content_type):
+        return None
+    return await read_whole(screens.read(screen))
+
+
+async def read_whole(chunks: AsyncIterator[bytes]) -> bytes | None:
+    """All chunks; None if what they are read from is not stored any more."""
+    try:
+        return b"".join([chunk async for chunk in chunks])
+    except NotFound:
+        return None

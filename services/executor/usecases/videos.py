@@ -19,7 +19,7 @@ from services.executor.model.runs import Run
 from services.executor.model.screens import ScreenKey, StoredScreen
 from services.executor.ports.screens import SCREEN_NOT_FOUND, Screens
 from services.executor.usecases.executions import ExecutionControl
-from services.executor.usecases.screens import SCREEN_UNREADABLE, in_chunks
+from services.executor.usecases.screens import SCREEN_UNREADABLE, in_chunks, read_whole
 
 # Frames of a video: the last ones of the attempt, because what fails comes last.
 FRAMES_LIMIT = 120
@@ -126,16 +126,9 @@ class VideoUseCases:
         pictures: dict[str, bytes] = {}
         for first in range(0, len(stored), READ_AT_ONCE):
             batch = stored[first : first + READ_AT_ONCE]
-            contents = await asyncio.gather(*map(self._picture, batch))
+            contents = await asyncio.gather(*(read_whole(self._screens.read(screen)) for screen in batch))
             pictures |= {screen.key.hash: content for screen, content in zip(batch, contents, strict=True) if content}
         return pictures
-
-    async def _picture(self, screen: StoredScreen) -> bytes:
-        """Empty if it was deleted meanwhile."""
-        try:
-            return b"".join([chunk async for chunk in self._screens.read(screen)])
-        except NotFound:
-            return b""
 
 
 def _find_attempt(run: Run, number: int | None) -> Attempt:
