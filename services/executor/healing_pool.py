@@ -3,13 +3,13 @@
 from dataclasses import replace
 from functools import cache
 
-import orjson
 from pydantic import TypeAdapter
 
 from services.chassis import logs
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.child_process import preload
 from services.chassis.fair_turns import FairTurns
+from services.chassis.packed_parts import pack, unpack
 from services.executor.model.healing import HealingRequest, StepProposal
 
 LIMITS = JobLimits(cpu_seconds=10, wall_seconds=30, memory_bytes=512 * 2**20, answer_bytes=2**20)
@@ -48,20 +48,14 @@ class HealingPool:
 
 
 def pack_request(request: HealingRequest) -> bytes:
-    """The request as a child gets it: JSON on a line, and after it the trees."""
-    head = _requests().dump_json(replace(request, trees=()))
-    sizes = orjson.dumps([len(tree) for tree in request.trees])
-    return b"\n".join((head, sizes, b"".join(request.trees)))
+    """The request as a child gets it."""
+    return pack(_requests().dump_python(replace(request, trees=())), request.trees)
 
 
 def unpack_request(packed: bytes) -> HealingRequest:
     """The inverse of `pack_request`."""
-    head, sizes, content = packed.split(b"\n", 2)
-    trees, begin = [], 0
-    for size in orjson.loads(sizes):
-        trees.append(content[begin : begin + size])
-        begin += size
-    return replace(_requests().validate_json(head), trees=tuple(trees))
+    head, trees = unpack(packed)
+    return replace(_requests().validate_python(head), trees=tuple(trees))
 
 
 @cache

@@ -16,6 +16,7 @@ from mobiletest_automation.stored_screens.recheck import Recheck
 from mobiletest_automation.stored_screens.report import StoredScreen, recheck_all
 from mobiletest_automation.stored_screens.verdict import Verdict
 from services.chassis.errors import Violation
+from services.chassis.packed_parts import unpack
 from services.executor.model.step_places import StepPlace, places_of_test
 
 # A report on so many screens as there are usually takes less than a tenth.
@@ -93,14 +94,9 @@ def _parse(value: Any, field: str) -> Step:
 
 
 def check(request: bytes) -> bytes:
-    """What the step does on each of the screens; before the trees is a zero byte."""
-    head, _, content = request.partition(b"\0")
-    wanted = orjson.loads(head)
+    """What the step does on each of the screens."""
+    wanted, trees = unpack(request)
     (step,) = parse_flow([wanted["step"]]).own_steps
-    trees: list[bytes] = []
-    for size in wanted["sizes"]:
-        trees.append(content[:size])
-        content = content[size:]
     own, others = (
         [
             StoredScreen(id=f"{kind}{number}", step="", platform=platform, tree=trees[tree])

@@ -24,10 +24,10 @@ from mobiletest_automation.screen.identity import ElementIdentity, as_bound
 from mobiletest_automation.screen.merged_screens import Moment
 from mobiletest_automation.screen.screen_groups import ScreenGroup, Sighting, group_screens
 from mobiletest_automation.screen.stored_trees import UnreadableTree, decode_tree
+from services.chassis.packed_parts import pack, unpack
 from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.executor.messages import bound_element_proto, screen_url
 from services.executor.model.build_screens import TEXT_LIMIT, SeenRuns, SeenStep, trees_in_turn
-from services.executor.screen_pool import pack, unpack
 
 # Elements of all trees that are read.
 ELEMENTS_LIMIT = 100_000
@@ -46,11 +46,11 @@ def answer(request: bytes) -> bytes:
     """The hashes of the pictures that are needed, and the message; the request is one of `screen_pool`."""
     header, contents = unpack(request)
     sides = [_runs(side) for side in header["sides"]]
-    blobs = dict(_blobs(header["blobs"], contents))
+    blobs = dict(zip(header["blobs"], contents, strict=True))
     trees = _decode(trees_in_turn(sides), blobs)
     notices = [*header["notices"], *_unread(sides, trees)]
     if not header["ids"]:
-        return pack([], _list(sides[0], trees, notices).SerializeToString())
+        return pack([], [_list(sides[0], trees, notices).SerializeToString()])
     wanted: dict[str, None] = {}
 
     def ask(picture: str) -> None:
@@ -59,19 +59,12 @@ def answer(request: bytes) -> bytes:
     read: Callable[[str], bytes | None] = blobs.get if header["with_pictures"] else ask
     comparison = _compare(sides, header["ids"], trees, read)
     comparison.notice = " ".join(notices)
-    return pack(list(islice(wanted, PICTURES_LIMIT)), comparison.SerializeToString())
+    return pack(list(islice(wanted, PICTURES_LIMIT)), [comparison.SerializeToString()])
 
 
 def _runs(fields: Mapping[str, Any]) -> SeenRuns:
     steps = [SeenStep(**{**step, "seen_at": datetime.fromisoformat(step["seen_at"])}) for step in fields["steps"]]
     return SeenRuns(**{**fields, "steps": steps})
-
-
-def _blobs(sizes: Iterable[tuple[str, int]], contents: bytes) -> Iterator[tuple[str, bytes]]:
-    begin = 0
-    for name, size in sizes:
-        yield name, contents[begin : begin + size]
-        begin += size
 
 
 def _decode(names: Iterable[str], blobs: Mapping[str, bytes]) -> dict[str, Element]:

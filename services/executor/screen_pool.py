@@ -1,16 +1,13 @@
 """Groups and compares the screens of builds in child processes: many screens take more CPU than any other call."""
 
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import orjson
 
 from services.chassis import logs
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.child_process import preload
 from services.chassis.fair_turns import FairTurns
+from services.chassis.packed_parts import pack, unpack
 from services.executor.model.build_screens import SeenRuns
 
 LIMITS = JobLimits(cpu_seconds=30, wall_seconds=60, memory_bytes=512 * 2**20, answer_bytes=3 * 2**20)
@@ -18,7 +15,6 @@ CHILDREN = 2
 JOBS_PER_CHILD = 100
 # The module that only the children import.
 CHILD = "services.executor.screen_child"
-_LENGTH = struct.Struct("!I")
 
 log = logs.get(__name__)
 
@@ -49,7 +45,7 @@ class ScreenPool:
     async def run(self, org_id: str, job: ScreensJob) -> tuple[list[str], bytes] | None:
         """The hashes of the pictures that are needed, and the message; None if it takes more than the limits."""
         try:
-            names, message = unpack(await self._children.call(org_id, _encode(job)))
+            names, (message,) = unpack(await self._children.call(org_id, _encode(job)))
         except JobFailed as failure:
             log.warning("screens_not_compared", org_id=org_id, error=str(failure))
             return None
@@ -65,22 +61,9 @@ def _encode(job: ScreensJob) -> bytes:
         "ids": job.ids,
         "notices": job.notices,
         "with_pictures": job.with_pictures,
-        "blobs": [(name, len(content)) for name, content in job.blobs.items()],
+        "blobs": list(job.blobs),
     }
-    return pack(header, *job.blobs.values())
-
-
-def pack(header: Any, *contents: bytes) -> bytes:
-    """A header in JSON with its length, then contents of any kind."""
-    encoded = orjson.dumps(header)
-    return b"".join((_LENGTH.pack(len(encoded)), encoded, *contents))
-
-
-def unpack(packed: bytes) -> tuple[Any, bytes]:
-    """The header and all contents together."""
-    (size,) = _LENGTH.unpack_from(packed)
-    begin = _LENGTH.size + size
-    return orjson.loads(packed[_LENGTH.size : begin]), packed[begin:]
+    return pack(header, job.blobs.values())
 
 
 def answer(request: bytes) -> bytes:

@@ -10,6 +10,7 @@ from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.child_process import preload
 from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.fair_turns import FairTurns
+from services.chassis.packed_parts import pack
 from services.executor.model.step_places import StepLevel, StepPlace
 from services.executor.ports.rechecks import (
     CheckAnswer,
@@ -74,13 +75,11 @@ class TreeReader:
         head = {
             "step": step.value,
             "may_ask_model": request.may_ask_model,
-            "sizes": [len(tree) for tree in request.trees.values()],
             "own": screens(request.own),
             "others": screens(request.others),
         }
-        message = b"".join((_CHECK, orjson.dumps(head), b"\0", *request.trees.values()))
         try:
-            answer = orjson.loads(await self._children.call(org_id, message))
+            answer = orjson.loads(await self._children.call(org_id, _CHECK + pack(head, request.trees.values())))
         except JobFailed as failure:
             log.warning("screens_not_checked", org_id=org_id, error=str(failure))
             raise CheckFailed(str(failure)) from None

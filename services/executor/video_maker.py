@@ -1,16 +1,13 @@
 """Makes videos of pictures in child processes: one may take more CPU and memory than any other call."""
 
-from collections.abc import Iterable, Iterator
-from struct import Struct
+from collections.abc import Iterable
 
 from services.chassis import logs
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.fair_turns import FairTurns
+from services.chassis.packed_parts import pack, unpack
 
 LIMITS = JobLimits(cpu_seconds=15, wall_seconds=40, memory_bytes=512 * 2**20, answer_bytes=48 * 2**20)
-
-# The milliseconds of a frame, and the length of its picture, which follows.
-_FRAME = Struct("!II")
 
 log = logs.get(__name__)
 
@@ -31,8 +28,8 @@ class VideoMaker:
             Unavailable: too many wait.
         """
         try:
-            packed = b"".join(_FRAME.pack(shown, len(picture)) + picture for picture, shown in frames)
-            return await self._children.call(org_id, packed) or None
+            pictures, durations = zip(*frames, strict=True)
+            return await self._children.call(org_id, pack(durations, pictures)) or None
         except JobFailed as failure:
             log.warning("video_not_made", org_id=org_id, error=str(failure))
             return None
@@ -42,12 +39,5 @@ def answer(packed: bytes) -> bytes:
     """What a child does with packed frames; empty if no picture of them can be read."""
     from services.executor import step_animation
 
-    return step_animation.animate(_unpack(packed))
-
-
-def _unpack(packed: bytes) -> Iterator[tuple[bytes, int]]:
-    start = 0
-    while start < len(packed):
-        shown, length = _FRAME.unpack_from(packed, start)
-        start += _FRAME.size + length
-        yield packed[start - length : start], shown
+    durations, pictures = unpack(packed)
+    return step_animation.animate(zip(pictures, durations, strict=True))
