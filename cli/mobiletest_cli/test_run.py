@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from mobiletest_cli import ci
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import OK, CliError, RequestRefused, exit_code, is_transient
-from mobiletest_cli.healing import REFUTED, VERIFIED, FlowFile
 from mobiletest_cli.interruption import Interrupted, Interruption, interruption
 from mobiletest_cli.lookup import base_branch_of
 from mobiletest_cli.output import Output
@@ -24,6 +23,7 @@ from mobiletest_cli.results.files import Destinations, ResultFiles, ServerResult
 from mobiletest_cli.results.publication import publish
 from mobiletest_cli.selection import Selection
 from mobiletest_cli.start import Start, StartBuilder
+from mobiletest_cli.step_proposals import REFUTED, VERIFIED, FlowFile
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Execution, Gate, Run, ScreenComparison

@@ -56,7 +56,6 @@ from services.executor.tree_reader import TreeReader
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl
-from services.executor.usecases.healing import HealingUseCases
 from services.executor.usecases.last_passes import LastPasses
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.past_screens import PastScreens
@@ -65,6 +64,7 @@ from services.executor.usecases.recheck import RecheckUseCases
 from services.executor.usecases.run_reports import RunReports
 from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
+from services.executor.usecases.step_proposals import HealingUseCases
 from services.executor.usecases.videos import VideoUseCases
 from services.executor.video_maker import VideoMaker
 

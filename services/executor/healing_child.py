@@ -12,8 +12,8 @@ from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.screen.stored_trees import UnreadableTree, decode_tree
 from mobiletest_automation.stored_screens.healing import PastBinding, propose
 from mobiletest_automation.stored_screens.wordings import as_line
-from services.executor.model.healing import HealingRequest, StepProposal
 from services.executor.model.step_places import StepLevel
+from services.executor.model.step_proposals import HealingRequest, StepProposal
 
 OTHER_STEP = "the steps of the test do not have the step that failed where it was"
 UNREADABLE = "the stored elements of a screen cannot be read"
@@ -24,7 +24,7 @@ def propose_step(request: HealingRequest) -> StepProposal | str:
     """The proposal, or a sentence on why there is none."""
     try:
         step = _step_of(parse_flow(list(request.steps)).steps, request.levels)
-        path = step.path.removesuffix(f".{step.name}") if step is not None else ""
+        path = step.value_path if step is not None else ""
         old = step_at(request.steps, path) if step is not None else None
     except (DocumentError, NoSuchStep):
         step = old = None

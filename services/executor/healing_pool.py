@@ -10,7 +10,7 @@ from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.child_process import preload
 from services.chassis.fair_turns import FairTurns
 from services.chassis.packed_parts import pack, unpack
-from services.executor.model.healing import HealingRequest, StepProposal
+from services.executor.model.step_proposals import HealingRequest, StepProposal
 
 LIMITS = JobLimits(cpu_seconds=10, wall_seconds=30, memory_bytes=512 * 2**20, answer_bytes=2**20)
 JOBS_PER_CHILD = 100

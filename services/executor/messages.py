@@ -52,8 +52,8 @@ from services.executor.model.executions import (
     simulation,
     status_message,
 )
-from services.executor.model.healing import Healing
 from services.executor.model.runs import Question, Run
+from services.executor.model.step_proposals import Healing
 
 
 def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:

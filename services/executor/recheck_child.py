@@ -62,15 +62,10 @@ def _place_of(steps: Sequence[object], path: str) -> StepPlace | None:
         raise _InvalidStep("step_path", message, "step_path.test") from None
     places = zip(flow.every_step(), places_of_test(flow.own_steps), strict=True)
     for step, place in places:
-        if _written_at(step) == path:
+        if step.value_path == path:
             return place
-    first = _written_at(next(flow.every_step()))
+    first = next(flow.every_step()).value_path
     raise _InvalidStep("step_path", f"the test has no step at this path; its first is {first}", "step_path.unknown")
-
-
-def _written_at(step: Step) -> str:
-    """The path of its value; that of a command ends in the arguments."""
-    return step.path.removesuffix(f".{step.name}")
 
 
 def _step_of_flow(text: str) -> Any:

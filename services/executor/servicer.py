@@ -63,13 +63,13 @@ from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl, NewSteps
-from services.executor.usecases.healing import HealingUseCases
 from services.executor.usecases.last_passes import LastPasses
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.recheck import CheckedScreen, RecheckUseCases, ScreenGroup
 from services.executor.usecases.run_reports import RunReports
 from services.executor.usecases.screens import ScreenUseCases, in_chunks
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from services.executor.usecases.step_proposals import HealingUseCases
 from services.executor.usecases.videos import VideoUseCases
 
 # Of a screen, whose hash is that of its content, and of the video of an attempt that has ended.

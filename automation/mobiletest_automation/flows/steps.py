@@ -147,6 +147,11 @@ class Step:
         return f"{self.name}: {self.command.subject}" if self.command.subject else self.name
 
     @property
+    def value_path(self) -> str:
+        """The path of its value among those of the test; `path` of a command ends in its arguments."""
+        return self.path.removesuffix(f".{self.name}")
+
+    @property
     def inner_steps(self) -> "tuple[Step, ...]":
         """The steps that it holds, without those inside them."""
         command = self.command

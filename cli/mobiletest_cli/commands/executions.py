@@ -235,8 +235,8 @@ def heal(
     accept: Annotated[bool, typer.Option("--accept", help="Write the step into the file or the test.")] = False,
 ) -> int:
     """Propose how to write steps whose element has changed, each checked by a run of its test; nothing else changes."""
-    from mobiletest_cli.healing import VERIFIED, FlowFile, accept_proposal, check_proposal, show_proposal
     from mobiletest_cli.presentation import labels
+    from mobiletest_cli.step_proposals import VERIFIED, FlowFile, accept_proposal, check_proposal, show_proposal
 
     runs = _selected(list(context.api.pages(f"executions/{execution}/runs")), test)
     names = labels(runs)

@@ -106,7 +106,7 @@ def _written(steps: Sequence[Any]) -> Iterator[_Written]:
     except DocumentError as error:
         raise CliError(f"the steps of the test cannot be read: {error.message}", INVALID_FILE) from error
     for number, step in enumerate(flow.every_step(), start=1):
-        path = step.path.removesuffix(f".{step.name}")
+        path = step.value_path
         yield _Written(number, path, step_at(steps, path), bool(step.inner_steps))
 
 

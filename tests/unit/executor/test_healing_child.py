@@ -11,8 +11,8 @@ from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.screen.stored_trees import encode_tree
 from services.executor.healing_child import NOT_CERTAIN, OTHER_STEP, UNREADABLE, propose_step
 from services.executor.healing_pool import HealingPool, pack_request, unpack_request
-from services.executor.model.healing import HealingRequest, StepProposal
 from services.executor.model.step_places import StepLevel
+from services.executor.model.step_proposals import HealingRequest, StepProposal
 
 TITLE = Element(role=Role.HEADING, text="Checkout", id="title", bounds=Bounds(0, 0, 100, 20))
 PAY = Element(role=Role.BUTTON, text="Pay", id="main", bounds=Bounds(0, 80, 100, 20))

@@ -11,7 +11,9 @@ from mobiletest_automation.stored_screens import HEALING_PASSES
 from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition
 from services.executor.model.executions import Execution
-from services.executor.model.healing import (
+from services.executor.model.runs import Run, RunPlan
+from services.executor.model.step_places import StepPlace, places_of_attempt
+from services.executor.model.step_proposals import (
     CHECKS_LIMIT,
     Healing,
     HealingRequest,
@@ -20,8 +22,6 @@ from services.executor.model.healing import (
     check_id,
     failed_step,
 )
-from services.executor.model.runs import Run, RunPlan
-from services.executor.model.step_places import StepPlace, places_of_attempt
 from services.executor.ports.executions import Executions, Page, ScreensFilter
 from services.executor.usecases.past_screens import PastScreens
 from services.executor.usecases.starts import ExecutionStarter

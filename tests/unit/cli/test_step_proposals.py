@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mobiletest_cli.errors import INVALID_FILE, CliError
-from mobiletest_cli.healing import FlowFile, show_proposal
 from mobiletest_cli.output import Output
+from mobiletest_cli.step_proposals import FlowFile, show_proposal
 
 FLOW = """appId: com.example.shop
 ---
