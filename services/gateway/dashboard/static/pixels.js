@@ -1,4 +1,5 @@
 // Which pixels of two pictures differ, drawn in red over the paler second one.
+import { hint } from "./text_elements.js";
 
 // Of the 255 values of a colour; less is noise of the compression.
 const TOLERANCE = 24;
@@ -6,27 +7,23 @@ const TOLERANCE = 24;
 /** A part of the page that shows it once both pictures are loaded. */
 export function differingPixels(before, after) {
   const part = document.createElement("div");
-  compare(part, before, after).catch(() => say(part, "The pixels could not be compared: a picture is not there any more."));
+  compare(part, before, after).catch(() => part.append(hint("The pixels could not be compared: a picture is not there any more.")));
   return part;
 }
 
 async function compare(part, ...sources) {
   const [one, other] = await Promise.all(sources.map(load));
   const [width, height] = [other.naturalWidth, other.naturalHeight];
-  if (one.naturalWidth !== width || one.naturalHeight !== height) return say(part, "The pixels were not compared: the pictures have other sizes.");
+  if (one.naturalWidth !== width || one.naturalHeight !== height) return part.append(hint("The pixels were not compared: the pictures have other sizes."));
   const [old, current] = [one, other].map((image) => pixels(image, width, height));
   const count = paint(old.data, current.data);
-  if (!count) return say(part, "All pixels are the same, but for noise of the compression.");
+  if (!count) return part.append(hint("All pixels are the same, but for noise of the compression."));
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", "Pixels that differ");
   canvas.getContext("2d").putImageData(current, 0, 0);
   part.append(canvas);
-  say(part, `${((100 * count) / (width * height)).toFixed(1)} % of the pixels differ.`);
-}
-
-function say(part, text) {
-  part.append(Object.assign(document.createElement("p"), { className: "hint", textContent: text }));
+  part.append(hint(`${((100 * count) / (width * height)).toFixed(1)} % of the pixels differ.`));
 }
 
 async function load(source) {

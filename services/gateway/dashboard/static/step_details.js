@@ -2,6 +2,7 @@
 import { showLog } from "./step_log.js";
 import { showPass } from "./step_pass.js";
 import { showTree } from "./step_tree.js";
+import { textElement } from "./text_elements.js";
 
 /** Fill the part [data-details] of the trace. */
 export function showDetails(trace, step) {
@@ -26,7 +27,7 @@ function build(part) {
 function section(name, title) {
   const details = document.createElement("details");
   details.dataset[name] = "";
-  details.append(Object.assign(document.createElement("summary"), { textContent: title }), document.createElement("div"));
+  details.append(textElement("summary", title), document.createElement("div"));
   return details;
 }
 
@@ -35,7 +36,7 @@ const FOUND_BY = { command: "its selector", rule: "a rule", cache: "the step cac
 function facts({ role, id, label, text, hint, path, found_by: found }) {
   const rows = { Element: [role, text && `"${text}"`].filter(Boolean).join(" "), Id: id, Label: label, Hint: hint, Path: path, "Found by": FOUND_BY[found] };
   return Object.entries(rows).filter(([, value]) => value).flatMap(([name, value]) => [
-    Object.assign(document.createElement("dt"), { textContent: name }),
-    Object.assign(document.createElement("dd"), { textContent: value }),
+    textElement("dt", name),
+    textElement("dd", value),
   ]);
 }

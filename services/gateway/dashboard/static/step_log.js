@@ -1,4 +1,5 @@
 // The lines of an attempt's log that were written while a step was under way.
+import { hint } from "./text_elements.js";
 
 const READ_BYTES = 1024 * 1024;
 const SHOWN_LINES = 500;
@@ -40,18 +41,14 @@ async function readLines(url) {
 
 function describe(lines, from, until) {
   if (!lines.some(({ time }) => !Number.isNaN(time))) {
-    return [paragraph("The lines of this log have no time of day. All of it is at the end of the attempt.")];
+    return [hint("The lines of this log have no time of day. All of it is at the end of the attempt.")];
   }
   const inside = lines.filter(({ time }) => time >= from && !(time >= until));
-  if (!inside.length) return [paragraph("No line was written, by the clock of the device.")];
+  if (!inside.length) return [hint("No line was written, by the clock of the device.")];
   const text = document.createElement("pre");
   text.tabIndex = 0;
   text.setAttribute("aria-label", "Log at this step");
   text.textContent = inside.slice(0, SHOWN_LINES).map((line) => line.text).join("\n");
   const more = inside.length - SHOWN_LINES;
-  return [text, paragraph(`By the clock of the device.${more > 0 ? ` ${more} more lines are in the whole log.` : ""}`)];
-}
-
-function paragraph(text) {
-  return Object.assign(document.createElement("p"), { className: "hint", textContent: text });
+  return [text, hint(`By the clock of the device.${more > 0 ? ` ${more} more lines are in the whole log.` : ""}`)];
 }

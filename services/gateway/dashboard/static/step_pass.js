@@ -1,6 +1,7 @@
 // The same step in the last run that passed, loaded when somebody opens it: both screens with what differs on them.
 import { mark } from "./screen_bounds.js";
 import { differingPixels } from "./pixels.js";
+import { hint, textElement } from "./text_elements.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -19,7 +20,7 @@ async function fill(part, url, { dataset: { index, before } }) {
     const pass = await load(`${url}?step_index=${index}`);
     if (part.dataset.shown === index) part.replaceChildren(...describe(pass, before));
   } catch (error) {
-    if (part.dataset.shown === index) part.replaceChildren(paragraph(error.message));
+    if (part.dataset.shown === index) part.replaceChildren(hint(error.message));
   }
 }
 
@@ -36,17 +37,17 @@ function describe({ execution_id: execution, run_id: run, resolved_build_version
   link.textContent = `${version ? `Build ${version}, ` : ""}${moment.format(new Date(at))}`;
   const title = document.createElement("p");
   title.append("Passed last: ", link);
-  if (!step) return [title, paragraph("Which step of it is the same is not known.")];
+  if (!step) return [title, hint("Which step of it is the same is not known.")];
   const { elements, other_screen: isOther, notice } = step.difference;
   const then = step.screen?.picture_url;
   const pictures = Object.assign(document.createElement("div"), { className: "screens" });
   if (then) pictures.append(figure("Then", then, elements.map((each) => each.before?.area)));
   if (now) pictures.append(figure("Now", now, elements.map((each) => each.after?.area)));
   const parts = [title, pictures];
-  if (isOther) parts.push(paragraph("It is another screen."));
-  else if (notice) parts.push(paragraph(notice));
+  if (isOther) parts.push(hint("It is another screen."));
+  else if (notice) parts.push(hint(notice));
   else if (elements.length) parts.push(list(elements));
-  else parts.push(paragraph("The elements are the same; other numbers, dates and times do not count."));
+  else parts.push(hint("The elements are the same; other numbers, dates and times do not count."));
   if (then && now) parts.push(differingPixels(then, now));
   return parts;
 }
@@ -64,16 +65,12 @@ function figure(name, source, areas) {
   screen.append(Object.assign(document.createElement("img"), { src: source, alt: `${name}, at this step` }), marks);
   const stage = Object.assign(document.createElement("div"), { className: "stage" });
   stage.append(screen);
-  made.append(Object.assign(document.createElement("figcaption"), { textContent: name }), stage);
+  made.append(textElement("figcaption", name), stage);
   return made;
 }
 
 function list(elements) {
   const items = document.createElement("ul");
-  items.append(...elements.map(({ description }) => Object.assign(document.createElement("li"), { textContent: description })));
+  items.append(...elements.map(({ description }) => textElement("li", description)));
   return items;
-}
-
-function paragraph(text) {
-  return Object.assign(document.createElement("p"), { className: "hint", textContent: text });
 }

@@ -2,6 +2,7 @@
 import { call, exchange } from "./api.js";
 import { allow, submitOnce } from "./forms.js";
 import { readBounds, readScreenWidth } from "./screen_bounds.js";
+import { textElement } from "./text_elements.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -59,12 +60,6 @@ function list(elements) {
 function attributes(element) {
   const shown = Object.entries(element).filter(([, value]) => value !== "" && value !== "false");
   return shown.map(([name, value]) => `${name}: ${value}`).join(", ");
-}
-
-function textElement(name, text) {
-  const element = document.createElement(name);
-  element.textContent = text;
-  return element;
 }
 
 /** Put a frame around the elements whose bounds the page source has; the screenshot may have another scale. */

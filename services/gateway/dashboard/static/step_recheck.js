@@ -1,5 +1,6 @@
 // Whether the step under the cursor of an editor holds on the screens of past runs, while one types.
 import { exchange } from "./api.js";
+import { textElement } from "./text_elements.js";
 
 const PAUSE_MILLISECONDS = 600;
 const STEP = /^-(\s|$)/;
@@ -95,9 +96,7 @@ function placeOf(index, old, now) {
 }
 
 function describe({ step, runs, passed, failed, others, other_steps, reasons, examples, asserts_nothing: nothing }, isOld) {
-  const name = textElement("p", step);
-  name.className = "checked-step";
-  const parts = [name];
+  const parts = [textElement("p", step, "checked-step")];
   const ran = [...(isOld ? [["where it passed", passed], ["where it failed", failed]] : []), ["of other steps", others]];
   const lines = ran.filter(([, counts]) => total(counts)).map(([where, counts]) => textElement("li", counted(where, counts)));
   lines.push(...reasons.filter(({ group }) => group !== "other").map(({ reason, count }) => textElement("li", `${count}: ${reason}`)));
@@ -137,10 +136,4 @@ function exampleItem({ verdict, element, execution_id: execution, run_id: run, s
   link.href = `/executions/${execution}/runs/${run}`;
   item.append(`${verdict.replaceAll("_", " ")}${element ? ` (${element})` : ""} in `, link);
   return item;
-}
-
-function textElement(name, text) {
-  const element = document.createElement(name);
-  element.textContent = text;
-  return element;
 }
