@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from uuid import uuid4
@@ -75,6 +76,26 @@ RUN_RECOUNT_LEASE_SECONDS = 3600.0
 ORPHANS_SECONDS = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Stores:
+    """What the services of the API read and write."""
+
+    executions: MongoExecutions
+    screens: MongoScreens
+    baselines: MongoBaselines
+    artifacts: ObjectStoreArtifacts
+
+
+@dataclass(frozen=True, slots=True)
+class _Children:
+    """The child processes of the API."""
+
+    trees: TreeReader
+    screens: ScreenPool
+    proposals: HealingPool
+    resolver: ResolverPool
+
+
 @asynccontextmanager
 async def start_app(settings: Settings, *, attempts: Attempts | None = None) -> AsyncIterator[GrpcApp]:
     """Run the executor in the role that the settings name. `attempts` replaces the device pools (for tests)."""
@@ -123,18 +144,22 @@ async def _serve(shared: Resources) -> str:
     await shared.start("steps_notifier", StepsNotifier(shared.mongo, notifier).run())
     sweep = SupersessionSweep(MongoSupersessions(shared.transactions))
     await shared.start("superseding", sweep.run())
-    stored = MongoBaselines(shared.mongo, shared.objects)
+    stores = _Stores(
+        executions=MongoExecutions(shared.transactions, shared.outbox),
+        screens=MongoScreens(shared.mongo, shared.objects),
+        baselines=MongoBaselines(shared.mongo, shared.objects),
+        artifacts=ObjectStoreArtifacts(shared.objects),
+    )
     lease = MongoLease(shared.mongo, "deleted_tests", str(uuid4()), seconds=DELETED_TESTS_LEASE_SECONDS)
-    await shared.start("deleted_tests", DeletedTests(stored, shared.catalog, lease).run())
+    await shared.start("deleted_tests", DeletedTests(stores.baselines, shared.catalog, lease).run())
     lease = MongoLease(shared.mongo, "run_recount", str(uuid4()), seconds=RUN_RECOUNT_LEASE_SECONDS)
     await shared.start("run_recount", RunRecount(MongoRunCounts(shared.mongo), lease).run())
-    trees = TreeReader()
-    shared.stack.push_async_callback(trees.close)
-    steps = _steps(shared, trees, await _open_resolver(shared))
-    proposals = HealingPool()
-    shared.stack.push_async_callback(proposals.close)
-    screens = _screens(shared, trees)
-    servicers = _servicers(shared, notifier, stored, screens=screens, steps=steps, proposals=proposals)
+    children = _Children(TreeReader(), ScreenPool(), HealingPool(), ResolverPool())
+    for pool in (children.trees, children.screens, children.proposals, children.resolver):
+        shared.stack.push_async_callback(pool.close)
+    # It starts the fork server, which imports what the pools have named until then.
+    await shared.start("resolver_children", children.resolver.warm())
+    servicers = _servicers(shared, notifier, stores, children)
     idempotency = Idempotency(shared.mongo)
     server = grpc_server.serve(
         shared.settings,
@@ -150,45 +175,15 @@ async def _serve(shared: Resources) -> str:
 
 
 def _servicers(
-    shared: Resources,
-    notifier: ChangeNotifier,
-    stored: MongoBaselines,
-    *,
-    screens: ScreensServicer,
-    steps: StepsServicer,
-    proposals: HealingPool,
+    shared: Resources, notifier: ChangeNotifier, stores: _Stores, children: _Children
 ) -> list[grpc_server.Servicer]:
     """The services of the API."""
-    executions = MongoExecutions(shared.transactions, shared.outbox)
-    starter = ExecutionStarter(shared.catalog, executions)
-    artifacts = ObjectStoreArtifacts(shared.objects)
-    control = ExecutionControl(executions, notifier, artifacts)
-    baselines = BaselineUseCases(control, stored, shared.catalog.limits, shared.catalog)
-    ledger = MongoModelUsage(shared.mongo)
-    evidence = MongoRetainedRuns(shared.transactions)
-    kept = MongoScreens(shared.mongo, shared.objects)
-    videos = VideoUseCases(control, kept, VideoMaker())
-    healing = HealingUseCases(executions, PastScreens(executions, kept), proposals, starter)
-    limits = LimitUseCases(
-        executions,
-        stored,
-        shared.catalog.limits,
-        ledger=ledger,
-        evidence=evidence,
-        screens=kept,
-        clock=SystemClock(),
-    )
+    control = ExecutionControl(stores.executions, notifier, stores.artifacts)
+    baselines = BaselineUseCases(control, stores.baselines, shared.catalog.limits, shared.catalog)
     return [
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
-            ExecutionsServicer(
-                starter,
-                control,
-                baselines,
-                healing=healing,
-                reports=RunReports(executions, kept, artifacts),
-                videos=videos,
-            ),
+            _executions(shared, stores, children, control, baselines),
             "mobiletest.executor.v1.Executions",
         ),
         (
@@ -198,10 +193,14 @@ def _servicers(
         ),
         (
             screens_pb2_grpc.add_ScreensServicer_to_server,
-            screens,
+            _screens(shared, stores, children),
             "mobiletest.executor.v1.Screens",
         ),
-        (steps_pb2_grpc.add_StepsServicer_to_server, steps, "mobiletest.executor.v1.Steps"),
+        (
+            steps_pb2_grpc.add_StepsServicer_to_server,
+            _steps(shared, stores, children),
+            "mobiletest.executor.v1.Steps",
+        ),
         (
             facts_pb2_grpc.add_ExecutionFactsServicer_to_server,
             ExecutionFactsServicer(MongoFacts(shared.mongo)),
@@ -209,43 +208,61 @@ def _servicers(
         ),
         (
             limits_pb2_grpc.add_RunLimitsServicer_to_server,
-            RunLimitsServicer(limits),
+            RunLimitsServicer(_limits(shared, stores)),
             "mobiletest.executor.v1.RunLimits",
         ),
         (
             queue_pb2_grpc.add_QueueServicer_to_server,
-            QueueServicer(_queue(shared, executions)),
+            QueueServicer(_queue(shared, stores.executions)),
             "mobiletest.executor.v1.Queue",
         ),
     ]
 
 
-def _steps(shared: Resources, trees: TreeReader, resolver: ResolverPool) -> StepsServicer:
-    executions, screens = (
-        MongoExecutions(shared.transactions, shared.outbox),
-        MongoScreens(shared.mongo, shared.objects),
+def _executions(
+    shared: Resources,
+    stores: _Stores,
+    children: _Children,
+    control: ExecutionControl,
+    baselines: BaselineUseCases,
+) -> ExecutionsServicer:
+    starter = ExecutionStarter(shared.catalog, stores.executions)
+    past = PastScreens(stores.executions, stores.screens)
+    return ExecutionsServicer(
+        starter,
+        control,
+        baselines,
+        healing=HealingUseCases(stores.executions, past, children.proposals, starter),
+        reports=RunReports(stores.executions, stores.screens, stores.artifacts),
+        videos=VideoUseCases(control, stores.screens, VideoMaker()),
     )
-    has_models = shared.settings.llm_endpoint is not None
-    rechecks = RecheckUseCases(shared.catalog, PastScreens(executions, screens), trees, has_models=has_models)
-    return StepsServicer(resolver, rechecks)
 
 
-def _screens(shared: Resources, trees: TreeReader) -> ScreensServicer:
-    screens, jobs = MongoScreens(shared.mongo, shared.objects), ScreenPool()
-    executions = MongoExecutions(shared.transactions, shared.outbox)
-    builds = AppScreenUseCases(executions, screens, jobs)
-    for close in (jobs.close, builds.close):
-        shared.stack.push_async_callback(close)
-    return ScreensServicer(ScreenUseCases(screens, trees), builds, LastPasses(executions, screens, jobs))
+def _limits(shared: Resources, stores: _Stores) -> LimitUseCases:
+    return LimitUseCases(
+        stores.executions,
+        stores.baselines,
+        shared.catalog.limits,
+        ledger=MongoModelUsage(shared.mongo),
+        evidence=MongoRetainedRuns(shared.transactions),
+        screens=stores.screens,
+        clock=SystemClock(),
+    )
+
+
+def _steps(shared: Resources, stores: _Stores, children: _Children) -> StepsServicer:
+    past, has_models = PastScreens(stores.executions, stores.screens), shared.settings.llm_endpoint is not None
+    rechecks = RecheckUseCases(shared.catalog, past, children.trees, has_models=has_models)
+    return StepsServicer(children.resolver, rechecks)
+
+
+def _screens(shared: Resources, stores: _Stores, children: _Children) -> ScreensServicer:
+    builds = AppScreenUseCases(stores.executions, stores.screens, children.screens)
+    shared.stack.push_async_callback(builds.close)
+    last_passes = LastPasses(stores.executions, stores.screens, children.screens)
+    return ScreensServicer(ScreenUseCases(stores.screens, children.trees), builds, last_passes)
 
 
 def _queue(shared: Resources, executions: MongoExecutions) -> QueueUseCases:
     workers = MongoWorkers(shared.mongo, seconds=shared.settings.lease_seconds)
     return QueueUseCases(executions, MongoWaitingRuns(shared.mongo), workers, shared.catalog.limits)
-
-
-async def _open_resolver(shared: Resources) -> ResolverPool:
-    resolver = ResolverPool()
-    shared.stack.push_async_callback(resolver.close)
-    await shared.start("resolver_children", resolver.warm())
-    return resolver
