@@ -25,7 +25,8 @@ from tests.reference.stable_values import json_shape
 PACKAGE = "mobiletest_client"
 CONFIG = f"""
 package_name_override: {PACKAGE}
-content_type_overrides: {{application/xml: text/xml, application/zip: application/octet-stream}}
+content_type_overrides: {{application/xml: text/xml, application/zip: application/octet-stream,
+                         image/webp: application/octet-stream}}
 post_hooks: []
 """
 TEMPLATES = {operation["operationId"]: path for path, item in DOCUMENT["paths"].items() for operation in item.values()}
