@@ -154,7 +154,7 @@ async def test_shutdown_deletes_the_session_before_the_run_is_handed_back(
     workers.environment["MOBILETEST_LEASE_SECONDS"] = "60"
     async with executor(executor_role="api", lease_seconds=60.0) as api, connect(api.grpc_address) as client:
         first = await workers.start()
-        execution_id = await client.start(workflow(shelf, steps=900))
+        execution_id = await client.start(workflow(shelf))
         session = await noted()
         assert await workers.end(first, signal.SIGTERM) == 0
         assert await is_gone(session)
