@@ -19,6 +19,7 @@ AREAS = {
     "engine": "Runs that do nothing",
     "folding": "Folding",
     "followers": "Followers",
+    "live_steps": "Steps of a run under way",
     "transfers": "Uploads and downloads",
     "reports": "The gate and the matrix",
     "resolving": "Resolving a sentence",
