@@ -48,7 +48,7 @@ def _method(descriptor: MethodDescriptor) -> Method:
         callers=frozenset(contract.callers),
         takes_idempotency_key=contract.idempotency_key,
         idempotent=_is_idempotent(descriptor, contract.required_scope),
-        is_paged="page_size" in descriptor.input_type.fields_by_name,
+        is_paged="page_size" in descriptor.input_type.fields_by_name and not contract.own_turns,
         response=GetMessageClass(descriptor.output_type),
     )
 

@@ -128,8 +128,7 @@ class OperationRoutes:
 
     def _turns_of(self, operation: Operation) -> PageTurns | None:
         """Those at pages of the service; reporting has turns of its own, and its pages wait for events."""
-        is_paged = "page_size" in operation.input.fields_by_name
-        return self._page_turns.get(service_of(operation.descriptor)) if is_paged else None
+        return self._page_turns.get(service_of(operation.descriptor)) if operation.rpc.is_paged else None
 
     def _stream_handler(self, operation: Operation) -> Handler:
         reader = RequestReader(operation, self._settings, self._bodies)
