@@ -11,8 +11,8 @@ from mobiletest_cli.errors import USAGE, CliError
 
 # What is imported of the packages of the extra. Asking the packages themselves takes 0.1 s.
 MODULES = (
-    *("aiohttp", "dns", "faker", "junitparser", "orjson", "PIL", "prometheus_client", "pydantic", "quickjs_rs", "re2"),
-    *("structlog", "wasmtime", "yaml"),
+    *("aiohttp", "dns", "faker", "jinja2", "junitparser", "orjson", "PIL", "prometheus_client", "pydantic"),
+    *("quickjs_rs", "re2", "structlog", "wasmtime", "yaml"),
 )
 # structlog loads them if they are installed, which takes 0.1 s; our lines need neither.
 _UNUSED = frozenset({"rich", "greenlet"})

@@ -93,7 +93,8 @@ class LocalTestRun:
         with self._evidence_folder() as evidence:
             with _logs_shown(self._output), running_hub(device) as running:
                 editor = FlowEditor(files.text, files.display_path) if options.interactive else None
-                work = _Work(self._output, results, evidence, limits.timeout, editor)
+                reports = self._destinations.artifacts is not None
+                work = _Work(self._output, results, evidence, limits.timeout, editor, reports=reports)
                 reason = asyncio.run(work.run(plan, running, app))
             results.finish_evidence(self._output)
         if reason is not None and reason.exit_code == TIMEOUT and not limits.fail_on_timeout:
@@ -125,14 +126,24 @@ class _Work:
     """The part that runs in an event loop."""
 
     def __init__(
-        self, output: Output, results: LocalResults, evidence: Path, timeout: float | None, editor: FlowEditor | None
+        self,
+        output: Output,
+        results: LocalResults,
+        evidence: Path,
+        timeout: float | None,
+        editor: FlowEditor | None,
+        *,
+        reports: bool,
     ) -> None:
-        """`timeout` is in seconds; with an `editor` a person tries steps where one fails."""
+        """`timeout` is in seconds; with an `editor` a person tries steps where one fails, with `reports` one of each
+        run that does not pass is written.
+        """
         self._output = output
         self._editor = editor
         self._results = results
         self._evidence = evidence
         self._timeout = timeout
+        self._reports = reports
         self._reason: CliError | None = None
         self._display = Display(output)
 
@@ -149,6 +160,7 @@ class _Work:
                 models=await _open_models(stack, os.environ),
                 new_http=_new_http,
                 new_human=self._new_human,
+                reports=self._reports,
             )
             task = asyncio.ensure_future(runner.run(plan, lambda: str(uuid4())))
             with self._stopped_by_signals(task, devices), self._live():

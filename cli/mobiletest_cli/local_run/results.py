@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mobiletest_cli import api_types
 
 
+REPORT = "report.html"
 HELPED = "A person helped, so this says nothing of the flow as it was written."
 
 
@@ -235,16 +236,22 @@ class LocalResults:
         return run
 
     def evidence(self, run: api_types.Run) -> Sequence[str]:
-        """The screenshot and the tree of the failing step, and the log."""
+        """The screenshot and the tree of the failing step, the log, and the report if there is one."""
         artifacts = [artifact for attempt in run["attempts"][-1:] for artifact in attempt["artifacts"]]
         failed = _failing_step(run)
         named = {failed["screenshot"], failed["tree"]} if failed else set()
         shown = [each for each in artifacts if each["name"] in named or each["kind"] not in ("screenshot", "tree")]
-        return [f"{each['kind']}: {each['url']}" for each in shown]
+        lines = [f"{each['kind']}: {each['url']}" for each in shown]
+        return [*lines, *(f"report: {report}" for report in self._reports(run))]
 
     def save_artifacts(self, run: api_types.Run, folder: Path) -> Iterable[Path]:
         """Its files, which were written when they came."""
-        return [Path(each["url"]) for attempt in run["attempts"] for each in attempt["artifacts"]]
+        artifacts = [each["url"] for attempt in run["attempts"] for each in attempt["artifacts"]]
+        return [Path(path) for path in (*artifacts, *self._reports(run))]
+
+    def _reports(self, run: api_types.Run) -> Sequence[str]:
+        folder = self.evidence_folders.get(run["id"])
+        return list(filter(None, [folder.path_of(REPORT)])) if folder is not None else []
 
 
 def partial(run: LocalRun) -> str:

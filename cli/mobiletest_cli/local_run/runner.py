@@ -16,7 +16,7 @@ from mobiletest_automation.devices.port import NO_BUILD, AppUnderTest, Devices
 from mobiletest_automation.model.attempts import Attempt, close_attempt, verdict
 from mobiletest_automation.model.failures import Category, Failure, cancellation, not_run_after
 from mobiletest_automation.model.results import AttemptResult
-from mobiletest_automation.model.run_config import ExecutionMode, RunConfig
+from mobiletest_automation.model.run_config import ExecutionMode, RunConfig, Screens
 from mobiletest_automation.model.states import Status
 from mobiletest_automation.model.variants import EMPTY_VARIANT, Variant
 from mobiletest_cli.local_run.results import EvidenceFolder, LocalResults, LocalRun
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mobiletest_automation.model_ports import ModelProvider
     from mobiletest_automation.ports import Human
     from mobiletest_automation.scripting.http import SendHttp
+    from mobiletest_cli.local_run.run_report import HeldScreens
 
 # How long a stopped attempt waits for its session to be closed.
 CLOSE_SECONDS = 60.0
@@ -97,10 +98,11 @@ class LocalRunner:
         models: ModelProvider | None = None,
         new_http: Callable[[], SendHttp] | None = None,
         new_human: Callable[[EvidenceFolder], Human | None] = lambda _: None,
+        reports: bool = False,
     ) -> None:
         """Artifacts go to a folder for each run in the folder `evidence`. `new_http` makes what sends the requests of
         the scripts of one attempt; None: they have no network. `new_human` makes the person who tries steps where one
-        fails, if there is one.
+        fails, if there is one. With `reports`, runs that do not pass get one with the screens of their steps.
         """
         self._devices = devices
         self._models = models
@@ -110,6 +112,9 @@ class LocalRunner:
         self._evidence = evidence
         self._on_change = on_change
         self._on_defect = on_defect
+        self._reports = reports
+        # Of the run under way.
+        self._screens: HeldScreens | None = None
 
     async def run(self, plan: Plan, new_id: Callable[[], str]) -> None:
         """Run the flows; how they went is in the results. When it is cancelled, so are the runs that have not ended."""
@@ -139,17 +144,21 @@ class LocalRunner:
         except asyncio.CancelledError:
             for index, run in enumerate(self._results.runs):
                 if not run.status.terminal:
-                    self._end(index, cancellation(None))
+                    await self._finish(index, cancellation(None))
             raise
 
     async def _run_flow(self, index: int, plan: Plan, flow: PlannedFlow) -> None:
         """Attempts until one passes, has no verdict, or no retry is left."""
+        if self._reports:
+            from mobiletest_cli.local_run.run_report import HeldScreens
+
+            self._screens = HeldScreens()
         self._change(index, status=Status.RUNNING, started_at=_now())
         for number in range(1, plan.retries + 2):
             attempt = await self._attempt(index, plan, flow, number)
             if not attempt.failed_verdict:
                 break
-        self._end(index, attempt.failure)
+        await self._finish(index, attempt.failure)
 
     async def _attempt(self, index: int, plan: Plan, flow: PlannedFlow, number: int) -> Attempt:
         run = self._results.runs[index]
@@ -171,6 +180,7 @@ class LocalRunner:
                 progress=remember,
                 human=human,
                 files=LocalFlowFiles(flow.files),
+                screens=self._screens,
             )
         except asyncio.CancelledError:
             stopped = close_attempt(begun, AttemptResult(failure=cancellation(None), **partial), _now())
@@ -197,11 +207,20 @@ class LocalRunner:
             positions=flow.positions,
             left_out=flow.left_out,
             build=plan.build,
-            config=RunConfig(execution_mode=ExecutionMode(retries=plan.retries)),
+            config=RunConfig(execution_mode=ExecutionMode(retries=plan.retries), screens=Screens.FAILED),
             env=plan.variables,
             secrets=plan.secrets,
         )
         return replace(request, interactive=True, run_seconds=INTERACTIVE_SECONDS) if interactive else request
+
+    async def _finish(self, index: int, failure: Failure | None) -> None:
+        """End the run, and write its report if it has not passed."""
+        self._end(index, failure)
+        run = self._results.runs[index]
+        if self._screens is not None and run.attempts and not run.success:
+            from mobiletest_cli.local_run.run_report import write_report
+
+            await write_report(run, self._screens, self._results.evidence_folders[run.id])
 
     def _end(self, index: int, failure: Failure | None) -> None:
         status, success = verdict(failure)

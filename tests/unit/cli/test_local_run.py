@@ -1,6 +1,7 @@
 """`mobiletest run --local` on the simulated device: verdicts, exit codes, and everything that is made of them."""
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -96,6 +97,11 @@ def test_files_are_written(shell: LocalShell) -> None:
     assert "](<" not in report  # no links: there is no server
     [folder] = (shell.folder / "kept").iterdir()
     assert {path.suffix for path in folder.iterdir()} >= {".png", ".xml"}
+    _, _, step = (folder / "report.html").read_text().split("<li id=")
+    assert re.findall('src="data:image/(?:webp|png);base64,[^"]+" alt="(.+?)"', step) == [
+        "Before step 2",
+        "At the failure step 2",
+    ]
 
 
 def test_secrets_are_masked_everywhere(shell: LocalShell) -> None:

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from mobiletest_automation.html_report import LOG_BYTES
 from mobiletest_automation.model.attempts import Attempt
 from mobiletest_automation.model.results import (
     WEBP,
@@ -19,7 +20,7 @@ from mobiletest_automation.model.results import (
 from services.chassis.context import Caller, bind
 from services.executor.model.runs import Run
 from services.executor.model.screens import ScreenKey
-from services.executor.usecases.run_reports import LOG_BYTES, RunReports
+from services.executor.usecases.run_reports import RunReports
 from tests.fakes.executor import FakeArtifacts
 from tests.fakes.screens import FakeScreens
 from tests.unit.executor.model.builders import NOW, new_run
