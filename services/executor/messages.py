@@ -222,14 +222,15 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         metadata=_shared_struct(tuple(metadata(execution, run).items())),
         report_metadata=_report_metadata(run),
         question=question_proto(run, run.open_question),
-        variant=_variant(run.variant),
+        variant=variant_proto(run.variant),
         source_path=target.source_path,
         simulation=simulation(run),
         verifies=run.verifies,
     )
 
 
-def _variant(variant: Variant) -> variant_pb2.Variant | None:
+def variant_proto(variant: Variant) -> variant_pb2.Variant | None:
+    """None for the empty variant."""
     if variant == EMPTY_VARIANT:
         return None
     return variant_pb2.Variant(

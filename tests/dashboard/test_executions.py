@@ -275,6 +275,21 @@ async def test_a_step_stands_beside_the_same_step_of_the_last_pass(member: Visit
     await expect(section).to_contain_text("No earlier run of this test passed")
 
 
+async def test_a_last_pass_of_another_variant_is_named(member: Visitor, world: World) -> None:
+    app, test = await world.app(), await world.test([*STEPS[:1], 'I see "Pay"', {"evalScript": "${LOCALE}"}])
+    created(await world.api.upload(app["id"], ONE_SCREEN, version="1.0.0"))
+    await world.attach(app, test)
+    workflow = await world.workflow(test)
+    for locale in ("de", "en"):
+        execution = await world.run(workflow, run_config={"env": {"LOCALE": locale}})
+    await member.open(f"/executions/{execution['id']}/runs/{(await world.only_run(execution))['id']}#step-2")
+    section = member.page.locator("[data-step-pass]")
+    await section.locator("summary").click()
+    await expect(section).to_contain_text(
+        "in another variant (LOCALE=de), because no earlier run of this variant passed"
+    )
+
+
 async def test_lines_of_the_log_stand_beside_their_step(member: Visitor, world: World) -> None:
     """By their time; a line without one belongs to the line before it."""
     execution, _ = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})

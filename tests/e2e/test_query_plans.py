@@ -53,6 +53,15 @@ async def test_screens_of_an_app_and_of_a_build_have_an_index(api: Api, world: W
         assert created(await api.get(f"/apps/{app['id']}/screens", params=query))["runs"] == 1
 
 
+async def test_the_last_pass_of_a_variant_and_of_any_other_has_an_index(api: Api, world: World) -> None:
+    _, _, _, workflow = await world.passing_app()
+    for answer in (404, 200):
+        execution = await world.run(workflow)
+        run = await world.only_run(execution)
+        path = f"/executions/{execution['id']}/runs/{run['id']}/last_pass"
+        assert (await api.get(path)).status == answer
+
+
 async def test_a_query_without_an_index_is_noticed(stack: SharedStack, query_plans: QueryPlans) -> None:
     mongo = await Mongo.connect(stack.mongo_uri, "executor")
     await mongo.collection("executions").find_one({"noticed": True})

@@ -35,13 +35,15 @@ class ExecutionFilter:
 class ScreensFilter:
     """Ended runs of a test, an app or a build whose last attempt has kept screens; None matches all.
 
-    At least one of the ids of the target is set. `before` continues a list: the end and the id of its last run.
+    At least one of the ids of the target is set. `variant_id` is empty for the empty variant. `before` continues a
+    list: the end and the id of its last run.
     """
 
     test_id: str | None = None
     app_id: str | None = None
     build_id: str | None = None
     platform: Platform | None = None
+    variant_id: str | None = None
     success: bool | None = None
     before: tuple[datetime, str] | None = None
 

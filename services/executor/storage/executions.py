@@ -157,6 +157,9 @@ class MongoExecutions:
         for name in ("test_id", "app_id", "build_id", "platform"):
             if (value := getattr(wanted, name)) is not None:
                 query[f"target.{name}"] = value
+        if wanted.variant_id is not None:
+            # a run of the empty variant has none
+            query["variant.id"] = wanted.variant_id or {"$in": [None, ""]}
         if wanted.success is not None:
             query["success"] = wanted.success
         return await self._with_steps(self._runs.find(query).sort([(SCREENS_KEPT_SINCE, -1), ("_id", -1)]).limit(limit))

@@ -11,6 +11,7 @@ from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.schema import (
     RUN_COUNTS,
     index_live_steps,
+    index_passes_with_screens,
     index_questions,
     index_runs_with_screens,
     index_screens_of_app,
@@ -46,4 +47,5 @@ MIGRATIONS = (
     Migration("0010_questions", index_questions),
     Migration("0011_past_bindings", make_past_bindings),
     Migration("0012_screens_of_app", index_screens_of_app),
+    Migration("0013_passes_with_screens", index_passes_with_screens),
 )

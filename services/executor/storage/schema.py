@@ -181,6 +181,17 @@ async def index_runs_with_screens(mongo: Mongo) -> None:
     await mongo.collection(RUNS).create_indexes(indexes)
 
 
+async def index_passes_with_screens(mongo: Mongo) -> None:
+    keys = ("org_id", "target.test_id", "target.app_id", "target.platform", "variant.id")
+    by_end = [(SCREENS_KEPT_SINCE, DESCENDING), ("_id", DESCENDING)]
+    index = IndexModel(
+        [*((key, ASCENDING) for key in keys), *by_end],
+        name="passes_of_variant",
+        partialFilterExpression={SCREENS_KEPT_SINCE: {"$exists": True}, "success": True},
+    )
+    await mongo.collection(RUNS).create_indexes([index])
+
+
 async def index_screens_of_app(mongo: Mongo) -> None:
     index = _index(
         "screens_of_app",

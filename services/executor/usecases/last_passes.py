@@ -12,13 +12,14 @@ from services.chassis.context import current
 from services.chassis.errors import NotFound
 from services.chassis.fair_turns import FairTurns
 from services.chassis.proto_values import to_timestamp
-from services.executor.messages import step_screen_proto
+from services.executor.messages import step_screen_proto, variant_proto
 from services.executor.model.build_screens import SeenRuns
 from services.executor.model.runs import Run
 from services.executor.ports.executions import ScreensFilter
 from services.executor.ports.screens import Screens
 from services.executor.screen_pool import ScreensJob
 from services.executor.usecases.build_screens import ScreenJobs
+from services.executor.usecases.past_screens import passes_like
 from services.executor.usecases.screens import read_screen
 
 NOT_KEPT = "The elements were not kept in both runs."
@@ -48,7 +49,8 @@ class LastPasses:
         self._turns = FairTurns(2, per_org=1, waiting_per_org=16, waiting=64)
 
     async def find(self, execution_id: str, run_id: str, step_index: int | None = None) -> pb.LastPass:
-        """The newest run before this one that passed with the same test, app and platform, of those with kept screens.
+        """The newest run before this one that passed with the same test, app, platform and variant, of those with kept
+        screens; else the newest such run of another variant.
 
         Its steps are those that are the same step in both; with `step_index` only this one, with its differences.
 
@@ -74,22 +76,17 @@ class LastPasses:
             resolved_build_version=passed.target.resolved_build_version,
             completed_at=to_timestamp(passed.completed_at),
             steps=steps,
+            variant=variant_proto(passed.variant),
+            other_variant=passed.variant.id != run.variant.id,
         )
 
     async def _last_pass(self, run: Run) -> Run:
-        target = run.target
-        wanted = ScreensFilter(
-            test_id=target.test_id,
-            app_id=target.app_id,
-            platform=target.platform,
-            success=True,
-            before=run.end,
-        )
-        passes = await self._runs.runs_with_screens(wanted, 1) if target.platform is not None else []
-        if not passes:
-            message = "No earlier run of this test passed on this app and platform, of those whose screens are kept"
-            raise NotFound(message, reason="NO_EARLIER_PASS")
-        return passes[0]
+        wanted = replace(passes_like(run), before=run.end)
+        for passes in (wanted, replace(wanted, variant_id=None)):
+            for passed in await self._runs.runs_with_screens(passes, 1) if run.target.platform is not None else ():
+                return passed
+        message = "No earlier run of this test passed on this app and platform, of those whose screens are kept"
+        raise NotFound(message, reason="NO_EARLIER_PASS")
 
     async def _difference(self, run: Run, passed: Run, one: StepResult, other: StepResult) -> pb.ScreenDifference:
         trees = [step.screen.tree if step.screen is not None else "" for step in (other, one)]

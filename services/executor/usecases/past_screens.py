@@ -18,6 +18,18 @@ _STEPS_AT_ONCE = 1_000
 _RUNS_AT_ONCE = 50
 
 
+def passes_like(run: Run) -> ScreensFilter:
+    """The passes of its test on its app and platform in its variant: those that the binding alarm compares."""
+    target = run.target
+    return ScreensFilter(
+        test_id=target.test_id,
+        app_id=target.app_id,
+        platform=target.platform,
+        variant_id=run.variant.id,
+        success=True,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastStep:
     """A step of the last attempt of an ended run, and its screen, whose elements are kept.

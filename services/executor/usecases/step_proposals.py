@@ -22,8 +22,8 @@ from services.executor.model.step_proposals import (
     check_id,
     failed_step,
 )
-from services.executor.ports.executions import Executions, Page, ScreensFilter
-from services.executor.usecases.past_screens import PastScreens
+from services.executor.ports.executions import Executions, Page
+from services.executor.usecases.past_screens import PastScreens, passes_like
 from services.executor.usecases.starts import ExecutionStarter
 
 # So many passing runs are searched for what the step has bound.
@@ -136,12 +136,12 @@ class HealingUseCases:
     async def _bindings(self, run: Run, place: StepPlace) -> list[tuple[BoundElement, str]]:
         """What the step has bound in the last passes, and the hashes of the trees of its screens."""
         bindings: list[tuple[BoundElement, str]] = []
-        passes = ScreensFilter(test_id=run.target.test_id, success=True)
-        async for past in self._past.steps(passes, runs=RUNS_SEARCHED):
+        async for past in self._past.steps(passes_like(run), runs=RUNS_SEARCHED):
             element = past.screen.element
             if past.step.status is not StepStatus.PASSED or element is None or past.place is None:
                 continue
-            if _is_same_subject(past.run, run) and past.place.is_same(place, same_version=True):
+            is_same_version = past.run.target.test_version_number == run.target.test_version_number
+            if is_same_version and past.place.is_same(place, same_version=True):
                 bindings.append((element, past.screen.tree))
                 if len(bindings) == HEALING_PASSES:
                     break
@@ -177,16 +177,6 @@ class HealingUseCases:
 def _with_step(plan: RunPlan, proposal: StepProposal) -> RunPlan:
     steps: Any = plan.steps
     return replace(plan, steps=tuple(replace_step(steps, proposal.path, proposal.step)))
-
-
-def _is_same_subject(past: Run, run: Run) -> bool:
-    one, other = past.target, run.target
-    return (one.test_version_number, one.platform, one.app_id, past.variant.id) == (
-        other.test_version_number,
-        other.platform,
-        other.app_id,
-        run.variant.id,
-    )
 
 
 def _refutation(check: Run, proposal: StepProposal, place: StepPlace) -> str:

@@ -111,6 +111,8 @@ async def test_runs_that_have_kept_screens_are_found_by_test_app_and_build(world
         (ScreensFilter(app_id=made.target.app_id), [failed_run, passed_run]),
         (ScreensFilter(app_id=str(uuid4()), build_id=build_id), []),
         (ScreensFilter(test_id=test_id, success=True), [passed_run]),
+        (ScreensFilter(test_id=test_id, variant_id=""), [failed_run, passed_run]),
+        (ScreensFilter(test_id=test_id, variant_id="german"), []),
         (ScreensFilter(build_id=build_id, before=failed_run.end), [passed_run]),
         (ScreensFilter(test_id=str(uuid4())), []),
     ):

@@ -1,6 +1,6 @@
 """The last pass before a run: which one that is, which steps are the same, and what differs on their screens."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import grpc
@@ -24,10 +24,15 @@ class Scene:
         self._ids: tuple[str, str] | None = None
 
     async def run(
-        self, content: bytes, *steps: Any, version: int = 1, platform: int = platform_pb2.PLATFORM_ANDROID
+        self,
+        content: bytes,
+        *steps: Any,
+        version: int = 1,
+        platform: int = platform_pb2.PLATFORM_ANDROID,
+        env: Mapping[str, Any] | None = None,
     ) -> Any:
         """A run of the same test on the same app, which has ended."""
-        planned = self._shelf.planned(*steps, build_id=self._shelf.build(content), platform=platform)
+        planned = self._shelf.planned(*steps, build_id=self._shelf.build(content), platform=platform, env=env)
         self._ids = self._ids or (planned.test_id, planned.app.id)
         planned.test_id, planned.app.id = self._ids
         planned.test_version_number = version
@@ -84,6 +89,20 @@ async def test_runs_of_another_platform_are_no_passes(scene: Scene) -> None:
     failed = await scene.run(BROKEN, GOOD, SEE)
     with pytest.raises(grpc.aio.AioRpcError, match="No earlier run of this test passed"):
         await scene.last_pass(failed)
+
+
+async def test_a_pass_of_the_same_variant_comes_before_a_newer_one_of_another(scene: Scene) -> None:
+    steps = ({"evalScript": "${output.locale = LOCALE}"}, GOOD, SEE)
+    english, german = ({"LOCALE": value} for value in ("en", "de"))
+    await scene.run(model(), *steps, env=english)
+    other = await scene.run(model(), *steps, env=german)
+    first = await scene.last_pass(await scene.run(BROKEN, *steps, env={"LOCALE": "fr"}))
+    assert (first.run_id, first.other_variant, dict(first.variant.values)) == (other.id, True, {"LOCALE": "de"})
+    same = await scene.run(model(), *steps, env=english)
+    await scene.run(model(), *steps, env=german)
+    last = await scene.last_pass(await scene.run(BROKEN, *steps, env=english))
+    assert (last.run_id, last.other_variant, dict(last.variant.values)) == (same.id, False, {"LOCALE": "en"})
+    assert [(each.step_index, each.passing_step_index) for each in last.steps] == [(0, 0), (1, 1), (2, 2)]
 
 
 async def test_in_another_version_only_unique_steps_are_the_same(scene: Scene) -> None:

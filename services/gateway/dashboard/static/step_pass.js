@@ -31,12 +31,13 @@ async function load(url) {
   throw new Error(response.status === 404 && typeof detail === "string" ? `${detail}.` : `This could not be loaded (HTTP ${response.status}). Close and open it to try again.`);
 }
 
-function describe({ execution_id: execution, run_id: run, resolved_build_version: version, completed_at: at, steps }, now) {
+function describe({ execution_id: execution, run_id: run, resolved_build_version: version, completed_at: at, steps, variant, other_variant: isOtherVariant }, now) {
   const [step] = steps;
   const link = Object.assign(document.createElement("a"), { href: `/executions/${execution}/runs/${run}${step ? `#step-${step.passing_step_index + 1}` : ""}` });
   link.textContent = `${version ? `Build ${version}, ` : ""}${moment.format(new Date(at))}`;
   const title = document.createElement("p");
   title.append("Passed last: ", link);
+  if (isOtherVariant) title.append(`, in another variant (${label(variant)}), because no earlier run of this variant passed`);
   if (!step) return [title, hint("Which step of it is the same is not known.")];
   const { elements, other_screen: isOther, notice } = step.difference;
   const then = step.screen?.picture_url;
@@ -50,6 +51,12 @@ function describe({ execution_id: execution, run_id: run, resolved_build_version
   else parts.push(hint("The elements are the same; other numbers, dates and times do not count."));
   if (then && now) parts.push(differingPixels(then, now));
   return parts;
+}
+
+/** The values of a variant; the empty variant has none. */
+function label(variant) {
+  const values = Object.entries(variant?.values ?? {}).sort().map(([name, value]) => `${name}=${value}`);
+  return values.join(", ") || "without variables";
 }
 
 function figure(name, source, areas) {
