@@ -52,6 +52,7 @@ class Shot:
     attempt: int
     artifact: Artifact | None = None
     urgent: bool = False
+    reused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,10 @@ class PictureSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReportPicture:
-    """A picture of a step: its bytes, or the anchor of the step `same_as` that shows it, or why it is `missing`."""
+    """A picture of a step: its bytes, or the anchor of the step `same_as` that shows it, or why it is `missing`.
+
+    `reused`: it was taken at another step or run, where the screen had the same elements in the same state.
+    """
 
     name: str
     content: bytes = b""
@@ -82,6 +86,7 @@ class ReportPicture:
     area: ScreenArea | None = None
     same_as: str = ""
     missing: str = ""
+    reused: bool = False
 
     @property
     def source(self) -> str:
@@ -135,7 +140,7 @@ async def _pictures(
         holder = first[shot.key]
         picture = contents[shot.key]
         if holder is not shot and not picture.missing:
-            picture = ReportPicture(shot.name, same_as=holder.anchor)
+            picture = ReportPicture(shot.name, same_as=holder.anchor, reused=shot.reused)
         pictures.setdefault(shot.anchor, []).append(picture)
     return pictures, sum(picture.missing == _LEFT_OUT for picture in contents.values())
 
@@ -158,7 +163,7 @@ async def _contents(shots: Sequence[Shot], source: PictureSource, room: int) -> 
     for shot in chosen:
         content = contents.get(shot.key)
         pictures[shot.key] = (
-            ReportPicture(shot.name, content, stored[shot.key].content_type, shot.area)
+            ReportPicture(shot.name, content, stored[shot.key].content_type, shot.area, reused=shot.reused)
             if content
             else ReportPicture(shot.name, missing=_GONE)
         )
@@ -168,14 +173,16 @@ async def _contents(shots: Sequence[Shot], source: PictureSource, room: int) -> 
 def _shots(attempts: Sequence[Attempt], attempt: Attempt) -> Iterator[Shot]:
     """The pictures of the attempt's steps: the screens that they found, what they took, and what a failure showed."""
     artifacts = {each.name: each for each in attempt.artifacts if not each.gone}
+    suffix = ", simulated" if attempt.simulated else ""
     for step in attempt.steps:
         anchor, failed = _anchor(attempts, attempt, step), step.status is StepStatus.FAILED
         if step.screen is not None and step.screen.picture:
-            element = step.screen.element
+            name, element = f"Before{suffix}", step.screen.element
             area = element.area if element is not None else None
-            yield Shot(anchor, "Before", step.screen.picture, area, attempt.number, urgent=failed)
+            reused = step.screen.picture_reused
+            yield Shot(anchor, name, step.screen.picture, area, attempt.number, urgent=failed, reused=reused)
         if (artifact := artifacts.get(step.screenshot)) is not None and _is_own(attempt, step):
-            name = "At the failure" if failed else "Screenshot"
+            name = ("At the failure" if failed else "Screenshot") + suffix
             yield Shot(anchor, name, artifact.name, step.element_area, attempt.number, artifact, urgent=failed)
 
 

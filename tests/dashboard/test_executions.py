@@ -219,7 +219,7 @@ async def test_the_report_of_a_run_opens_without_a_network(
 
 
 async def test_steps_have_addresses_and_keys(member: Visitor, world: World) -> None:
-    """The keys do nothing where somebody types."""
+    """The keys do nothing outside of the trace, with a modifier, and where somebody types."""
     execution, _ = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
     run = await world.only_run(await world.ended(execution))
     page, title = member.page, member.page.locator("[data-title]")
@@ -228,7 +228,14 @@ async def test_steps_have_addresses_and_keys(member: Visitor, world: World) -> N
     await page.keyboard.press("j")
     await expect(title).to_contain_text("Step 3")
     await expect(page).to_have_url(re.compile("#step-3$"))
+    await expect(page.locator("#step-3")).to_be_focused()
+    for key in ("Shift+K", "Control+k", "Alt+k"):
+        await page.keyboard.press(key)
+    await page.get_by_role("link", name="Report").focus()
     await page.keyboard.press("k")
+    await page.locator("#step-3").click()
+    await page.keyboard.press("k")
+    await expect(title).to_contain_text("Step 2")
     await page.keyboard.press("k")
     await expect(title).to_contain_text("Step 1")
     for _ in range(2):

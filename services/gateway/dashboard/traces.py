@@ -13,13 +13,15 @@ TIMELINE_UNITS = 1000
 class Picture:
     """A picture of a screen. `area` (x, y, width, height) is where the element is, as shares of the picture, if known.
 
-    `name` says when it was taken, such as "Before" the step.
+    `name` says when it was taken, such as "Before" the step, and whether a simulated device drew it. `reused`: it was
+    taken at another step or run, where the screen had the same elements in the same state.
     """
 
     url: str
     name: str
     caption: str
     area: Mapping[str, float] | None = None
+    reused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,14 @@ def trace_of(attempt: Mapping[str, Any], *, last: bool) -> Trace:
     shots = {each["name"]: each["url"] for each in attempt["artifacts"] if each["kind"] == "screenshot" and each["url"]}
     prefix = "" if last else f"attempt-{attempt['number']}-"
     raw: Sequence[Mapping[str, Any]] = attempt["steps"]
-    steps = [_trace_step(raw, place, shots, prefix) for place in range(len(raw))]
+    suffix = ", simulated" if attempt["simulated"] else ""
+    steps = [_trace_step(raw, place, shots, prefix, suffix) for place in range(len(raw))]
     steps, seconds = _with_timeline(_with_reuse(steps), attempt["started_at"])
     of_steps = {step["screenshot"] for step in raw}
     log = next((each["url"] for each in attempt["artifacts"] if each["kind"] == "log" and each["url"]), "")
     return Trace(
         steps=steps,
-        others={name: Picture(url, _name(name), _name(name)) for name, url in shots.items() if name not in of_steps},
+        others={name: _other(name, url, suffix) for name, url in shots.items() if name not in of_steps},
         current=_current(steps, attempt["status"]),
         actual=next((name for name in shots if name.endswith("-actual.png")), None),
         seconds=seconds,
@@ -96,7 +99,9 @@ def trace_of(attempt: Mapping[str, Any], *, last: bool) -> Trace:
     )
 
 
-def _trace_step(steps: Sequence[Mapping[str, Any]], place: int, shots: Mapping[str, str], prefix: str) -> TraceStep:
+def _trace_step(
+    steps: Sequence[Mapping[str, Any]], place: int, shots: Mapping[str, str], prefix: str, suffix: str
+) -> TraceStep:
     step, label = steps[place], f"Step {steps[place]['index'] + 1}"
     title, following = f"{label}: {step['text']}", _following(steps, place)
     return TraceStep(
@@ -104,8 +109,8 @@ def _trace_step(steps: Sequence[Mapping[str, Any]], place: int, shots: Mapping[s
         label=label,
         anchor=f"{prefix}step-{step['index'] + 1}",
         look=step_class(step),
-        before=_kept(step, "Before", title),
-        after=_after(step, following, shots, title),
+        before=_kept(step, f"Before{suffix}", title),
+        after=_after(step, following, shots, title, suffix),
         until=following["started_at"] if following is not None else "",
     )
 
@@ -117,13 +122,13 @@ def _following(steps: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, A
 
 
 def _after(
-    step: Mapping[str, Any], following: Mapping[str, Any] | None, shots: Mapping[str, str], title: str
+    step: Mapping[str, Any], following: Mapping[str, Any] | None, shots: Mapping[str, str], title: str, suffix: str
 ) -> Picture | None:
     """The picture that the step took, or that of its failure; else the screen that the next step found."""
     if url := shots.get(step["screenshot"]):
-        name = "At the failure" if step["status"] == "failed" else "Screenshot"
+        name = ("At the failure" if step["status"] == "failed" else "Screenshot") + suffix
         return Picture(url, name, f"{name}, {title}", step["element_area"])
-    kept = _kept(following, "After", title) if following is not None else None
+    kept = _kept(following, f"After{suffix}", title) if following is not None else None
     return replace(kept, area=None) if kept is not None else None
 
 
@@ -131,7 +136,8 @@ def _kept(step: Mapping[str, Any], name: str, title: str) -> Picture | None:
     screen = step.get("screen") or {}
     if not screen.get("picture_url"):
         return None
-    return Picture(screen["picture_url"], name, f"{name}, {title}", (screen.get("element") or {}).get("area"))
+    area = (screen.get("element") or {}).get("area")
+    return Picture(screen["picture_url"], name, f"{name}, {title}", area, screen["picture_reused"])
 
 
 def _with_reuse(steps: Sequence[TraceStep]) -> list[TraceStep]:
@@ -168,10 +174,11 @@ def _current(steps: Sequence[TraceStep], status: str) -> TraceStep | None:
     return next((each for each in reversed(with_pictures) if each.look == "failed"), newest)
 
 
-def _name(name: str) -> str:
-    """What a picture of no step is called: "question 1" of "attempt-1-step-003-question-1.png"."""
-    parts = name.removesuffix(".png").split("-")
-    return " ".join(parts[4 if "step" in parts[2:3] else 2 :])
+def _other(file: str, url: str, suffix: str) -> Picture:
+    """A picture of no step: "question 1" of "attempt-1-step-003-question-1.png"."""
+    parts = file.removesuffix(".png").split("-")
+    name = " ".join(parts[4 if "step" in parts[2:3] else 2 :])
+    return Picture(url, f"{name}{suffix}", name)
 
 
 def step_class(step: Mapping[str, Any]) -> str:

@@ -44,12 +44,13 @@ function describe({ execution_id: execution, run_id: run, resolved_build_version
   const pictures = Object.assign(document.createElement("div"), { className: "screens" });
   if (then) pictures.append(figure("Then", then, elements.map((each) => each.before?.area)));
   if (now) pictures.append(figure("Now", now, elements.map((each) => each.after?.area)));
-  const parts = [title, pictures];
-  if (isOther) parts.push(hint("It is another screen."));
+  const parts = [title];
+  if (isOther) parts.push(hint("The last pass was on another screen at this step."));
   else if (notice) parts.push(hint(notice));
   else if (elements.length) parts.push(list(elements));
   else parts.push(hint("The elements are the same; other numbers, dates and times do not count."));
-  if (then && now) parts.push(differingPixels(then, now));
+  parts.push(pictures);
+  if (then && now && !isOther) parts.push(differingPixels(then, now));
   return parts;
 }
 

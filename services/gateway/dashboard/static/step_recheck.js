@@ -6,6 +6,7 @@ const PAUSE_MILLISECONDS = 600;
 const STEP = /^-(\s|$)/;
 const HEADER_END = /^---\s*$/;
 const EXAMPLES = 3;
+const PASSED = "where it passed";
 
 /** The part [data-recheck] of a form with an editor; `source` is its StepSource. */
 export class StepRecheck {
@@ -97,8 +98,8 @@ function placeOf(index, old, now) {
 
 function describe({ step, runs, passed, failed, others, other_steps, reasons, examples, asserts_nothing: nothing }, isOld) {
   const parts = [textElement("p", step, "checked-step")];
-  const ran = [...(isOld ? [["where it passed", passed], ["where it failed", failed]] : []), ["of other steps", others]];
-  const lines = ran.filter(([, counts]) => total(counts)).map(([where, counts]) => textElement("li", counted(where, counts)));
+  const ran = [...(isOld ? [[PASSED, passed], ["where it failed", failed]] : []), ["of other steps", others]];
+  const lines = ran.filter(([where, counts]) => total(counts) && !isSaid(where, counts)).map(([where, counts]) => textElement("li", counted(where, counts)));
   lines.push(...reasons.filter(({ group }) => group !== "other").map(({ reason, count }) => textElement("li", `${count}: ${reason}`)));
   if (nothing) lines.push(textElement("li", "It holds on every screen of other steps: it checks nothing."));
   else if (other_steps.length) lines.push(textElement("li", `It also holds at: ${other_steps.slice(0, EXAMPLES).map(({ text }) => text).join("; ")}`));
@@ -117,9 +118,16 @@ function summary(runs, counts, isOld) {
   return `Holds on ${counts.holds} of ${screens(total(counts))}${isOld ? " where it passed" : ""}.`;
 }
 
+/** Whether the summary says all of it. */
+function isSaid(where, { not_known: unknown }) {
+  return where === PASSED && !unknown;
+}
+
 function counted(where, counts) {
-  const unknown = counts.not_known ? `, ${counts.not_known} not known` : "";
-  return `${screens(total(counts))} ${where}: holds on ${counts.holds}, not on ${counts.does_not_hold}${unknown}`;
+  const { holds, does_not_hold: fails, not_known: unknown } = counts;
+  if (!holds && !fails) return `${screens(unknown)} ${where}: not known`;
+  const parts = [`holds on ${holds}`, fails && `not on ${fails}`, unknown && `not known on ${unknown}`];
+  return `${screens(total(counts))} ${where}: ${parts.filter(Boolean).join(", ")}`;
 }
 
 function screens(count) {
@@ -130,10 +138,10 @@ function total({ holds, does_not_hold: fails, not_known: unknown }) {
   return holds + fails + unknown;
 }
 
-function exampleItem({ verdict, element, execution_id: execution, run_id: run, step_text: text }) {
+function exampleItem({ verdict, element, execution_id: execution, run_id: run, step_index: index, step_text: text }) {
   const item = document.createElement("li");
-  const link = textElement("a", text);
-  link.href = `/executions/${execution}/runs/${run}`;
-  item.append(`${verdict.replaceAll("_", " ")}${element ? ` (${element})` : ""} in `, link);
+  const link = textElement("a", `step ${index + 1}, ${text}`);
+  link.href = `/executions/${execution}/runs/${run}#step-${index + 1}`;
+  item.append(`${verdict.replaceAll("_", " ")}${element ? ` (${element})` : ""} at `, link);
   return item;
 }

@@ -61,9 +61,11 @@ def shelf() -> Shelf:
     return Shelf()
 
 
-def step(index: int, picture: str = "", status: StepStatus = StepStatus.PASSED, **fields: str) -> StepResult:
+def step(
+    index: int, picture: str = "", status: StepStatus = StepStatus.PASSED, *, reused: bool = False, **fields: str
+) -> StepResult:
     element = BoundElement(role="button", text="Pay", area=AREA)
-    screen = StepScreen(picture=picture, element=element) if picture else None
+    screen = StepScreen(picture=picture, element=element, picture_reused=reused) if picture else None
     made = StepResult(
         index=index, kind="sentence", text=f"Tap {index}", status=status, started_at=NOW, duration_seconds=0.25
     )
@@ -115,6 +117,18 @@ async def test_a_screen_that_several_steps_have_is_there_once(shelf: Shelf) -> N
     assert 'the same screen as at <a href="#step-3">step 3</a>' in first
     assert "data:" in second
     assert "data:" in third
+
+
+async def test_a_picture_of_another_moment_or_of_a_simulated_device_says_so(shelf: Shelf) -> None:
+    await shelf.keep("a", "b")
+    run = run_of(step(0, "a"), step(1, "b", reused=True), step(2, "b", reused=True))
+    first, second, third = items(await shelf.report(run))
+    assert "Taken earlier" not in first
+    assert 'the same elements as at <a href="#step-3">step 3</a>' in second
+    assert third.count("Taken earlier: the same elements in the same state") == 1
+    (attempt,) = run.attempts
+    simulated = await shelf.report(replace(run, attempts=(replace(attempt, simulated=True),)))
+    assert all("Before, simulated" in item for item in items(simulated))
 
 
 async def test_pictures_of_failures_come_first_when_there_is_no_room_for_all(shelf: Shelf) -> None:

@@ -10,10 +10,17 @@ AREA = {"x": 0.1, "y": 0.2, "width": 0.5, "height": 0.1}
 
 
 def step(
-    index: int, status: str | None = "passed", screenshot: str = "", *, picture: str = "", depth: int = 0
+    index: int,
+    status: str | None = "passed",
+    screenshot: str = "",
+    *,
+    picture: str = "",
+    depth: int = 0,
+    reused: bool = False,
 ) -> dict[str, Any]:
     """A step that begins at its index in seconds, and takes half a second."""
     screen = {"picture_url": f"/screens/{picture}", "tree_url": "", "lost": "", "element": {"area": AREA}}
+    screen["picture_reused"] = reused
     return {
         "index": index,
         "text": f"Tap {index}",
@@ -28,7 +35,11 @@ def step(
 
 
 def trace(
-    *steps: dict[str, Any], pictures: tuple[str, ...] = (), status: str = "completed", last: bool = True
+    *steps: dict[str, Any],
+    pictures: tuple[str, ...] = (),
+    status: str = "completed",
+    last: bool = True,
+    simulated: bool | None = None,
 ) -> Trace:
     artifacts = [{"kind": "screenshot", "name": name, "url": f"/{name}"} for name in pictures]
     artifacts += [
@@ -37,6 +48,7 @@ def trace(
     ]
     began = "2026-11-29T10:00:00Z"
     attempt = {"number": 1, "status": status, "started_at": began, "steps": steps, "artifacts": artifacts}
+    attempt["simulated"] = simulated
     return trace_of(attempt, last=last)
 
 
@@ -69,6 +81,19 @@ def test_the_picture_of_a_failure_is_the_screen_after_its_step() -> None:
 def test_equal_pictures_name_the_step_that_had_it_first() -> None:
     shown = trace(step(0, picture="a"), step(1, picture="b"), step(2, picture="a"), step(3))
     assert [each.same_as for each in shown.steps] == ["", "", "Step 1", ""]
+
+
+def test_a_picture_of_another_moment_says_so_before_its_step_and_after_the_previous_one() -> None:
+    first, second = trace(step(0, picture="a"), step(1, picture="b", reused=True)).steps
+    assert [picture and picture.reused for picture in (first.before, first.after, second.before)] == [False, True, True]
+
+
+def test_pictures_of_a_simulated_device_say_so() -> None:
+    pictures = ("shot.png", "attempt-1-end.png")
+    shown = trace(step(0, picture="a"), step(1, "failed", "shot.png", picture="b"), pictures=pictures, simulated=True)
+    named = [picture for each in shown.steps for picture in (each.before, each.after)] + [*shown.others.values()]
+    names = ["Before", "After", "Before", "At the failure", "end"]
+    assert [picture and picture.name for picture in named] == [f"{name}, simulated" for name in names]
 
 
 def test_addresses_of_steps_are_unique_on_the_page() -> None:
