@@ -1,7 +1,7 @@
 """Pictures of screens as they are kept: smaller, without secrets, with a hash in which volatile areas do not count."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from io import BytesIO
 
@@ -31,15 +31,18 @@ def without_times(text: str) -> str:
     return _TIME.sub("", text) if ":" in text else text
 
 
-def stable_state(root: Element) -> tuple[object, ...]:
-    """What a screen shows except for what changes by itself: of two equal states one picture is enough."""
+def stable_state(root: Element, mask: Callable[[str], str] = str) -> tuple[object, ...]:
+    """What a screen shows except for what changes by itself: of two equal states one picture is enough.
+
+    Without secrets: its hash may be public, and short ones could be tried out.
+    """
     return tuple(
         (each.role, each.bounds)
         if belongs_to_system(each)
         else (
             each.role,
-            without_times(each.text),
-            without_times(each.label),
+            "" if each.secret else without_times(mask(each.text)),
+            without_times(mask(each.label)),
             each.id,
             each.bounds,
             each.enabled,
@@ -85,16 +88,22 @@ class KeptPicture:
         self._scale_x *= picture.width / full[0]
         self._scale_y *= picture.height / full[1]
         self._picture = picture
-        self._paint(picture, secret)
+        self._secret = list(secret)
+        self._paint(picture, self._secret)
 
     def hash(self, root: Element, *, phone: bool) -> str:
-        """Equal for pictures that differ only in volatile areas; what fields say that have the caret counts."""
+        """Equal for pictures that differ only in volatile areas and have the same areas painted over.
+
+        What fields say that have the caret counts.
+        """
         stable = self._picture.copy()
         self._paint(stable, volatile_areas(root, phone=phone))
         digest = blake2b(f"{stable.width}x{stable.height}".encode(), digest_size=HASH_BYTES)
         digest.update(stable.tobytes())
+        for area in self._secret:
+            digest.update(repr(area).encode())
         for each in walk(root):
-            if each.focused and each.editable:
+            if each.focused and each.editable and not each.secret:
                 digest.update(f"\n{each.text}".encode())
         return digest.hexdigest()
 

@@ -166,8 +166,10 @@ class ScreenMemory:
         self._pictures[state] = step.picture
 
     def _state_of(self, outline: Outline) -> str:
+        """What a picture depends on, also on what is painted over in it: a run may know secrets that others do not."""
         name = self._device.info.name if self._device is not None and not self._is_drawn else ""
-        state = orjson.dumps((name, stable_state(outline.root)))
+        root, secrets = outline.root, self._recorder.secrets
+        state = orjson.dumps((name, stable_state(root, secrets.mask), _secret_areas(root, secrets)))
         return blake2b(state, digest_size=HASH_BYTES).hexdigest()
 
     async def _known_picture(self, state: str) -> _ScreenPicture | None:

@@ -181,6 +181,26 @@ async def test_secrets_are_masked_in_trees_and_painted_over_in_pictures() -> Non
     assert all(90 < level < 105 for level in dark)
 
 
+@pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize(
+    "shown",
+    [placed(Role.TEXT, "tok-12345", 400), placed(Role.FIELD, "tok-12345", 400, focused=True, hint="Token")],
+    ids=["text", "focused"],
+)
+async def test_a_picture_of_a_run_that_did_not_know_the_secret_is_not_used_again(
+    shown: Element, *, simulated: bool
+) -> None:
+    store = FakeScreenStore()
+    pictures = []
+    for env in ({}, {"API_TOKEN": "tok-12345"}):
+        device = Shop(shown)
+        device.info = DeviceInfo("phone", "android", simulated=simulated)
+        [kept] = screens_of(await run(device, {"assertVisible": "Pay"}, screens=store, env=env))
+        pictures.append(Image.open(BytesIO(store.kept[kept.picture][0])).convert("L").getpixel((70, 420)))
+    assert pictures[0] > 200
+    assert 90 < pictures[1] < 105
+
+
 def test_clocks_progress_and_carets_do_not_change_the_hash_of_a_picture() -> None:
     def hash_of(paint: Bounds | None, *, typed: str = "") -> str:
         field = placed(Role.FIELD, typed, 100, focused=True)
