@@ -57,6 +57,7 @@ from services.executor.tree_reader import TreeReader
 from services.executor.usecases.baselines import BaselineUseCases
 from services.executor.usecases.build_screens import AppScreenUseCases
 from services.executor.usecases.executions import ExecutionControl
+from services.executor.usecases.held_contents import HeldContents
 from services.executor.usecases.last_passes import LastPasses
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.past_screens import PastScreens
@@ -84,6 +85,7 @@ class _Stores:
     screens: MongoScreens
     baselines: MongoBaselines
     artifacts: ObjectStoreArtifacts
+    held: HeldContents
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ async def _serve(shared: Resources) -> str:
         screens=MongoScreens(shared.mongo, shared.objects),
         baselines=MongoBaselines(shared.mongo, shared.objects),
         artifacts=ObjectStoreArtifacts(shared.objects),
+        held=HeldContents(),
     )
     lease = MongoLease(shared.mongo, "deleted_tests", str(uuid4()), seconds=DELETED_TESTS_LEASE_SECONDS)
     await shared.start("deleted_tests", DeletedTests(stores.baselines, shared.catalog, lease).run())
@@ -233,8 +236,8 @@ def _executions(
         control,
         baselines,
         healing=HealingUseCases(stores.executions, past, children.proposals, starter),
-        reports=RunReports(stores.executions, stores.screens, stores.artifacts),
-        videos=VideoUseCases(control, stores.screens, VideoMaker()),
+        reports=RunReports(stores.executions, stores.screens, stores.artifacts, stores.held),
+        videos=VideoUseCases(control, stores.screens, VideoMaker(), stores.held),
     )
 
 
@@ -260,7 +263,8 @@ def _screens(shared: Resources, stores: _Stores, children: _Children) -> Screens
     builds = AppScreenUseCases(stores.executions, stores.screens, children.screens)
     shared.stack.push_async_callback(builds.close)
     last_passes = LastPasses(stores.executions, stores.screens, children.screens)
-    return ScreensServicer(ScreenUseCases(stores.screens, children.trees), builds, last_passes)
+    kept = ScreenUseCases(stores.screens, children.trees, stores.held)
+    return ScreensServicer(kept, builds, last_passes)
 
 
 def _queue(shared: Resources, executions: MongoExecutions) -> QueueUseCases:

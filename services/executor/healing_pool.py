@@ -26,16 +26,11 @@ class HealingPool:
 
     def __init__(self, limits: JobLimits = LIMITS) -> None:
         preload(__name__, CHILD)
-        turns = FairTurns(1, per_org=1, waiting_per_org=8, waiting=32)
+        turns = FairTurns(1, per_org=1, waiting_per_org=None, waiting=None)
         self._children = ChildPool("healing", answer, turns, limits, jobs_per_child=JOBS_PER_CHILD)
 
     async def propose(self, org_id: str, request: HealingRequest) -> StepProposal | str:
-        """The proposal, or a sentence on why there is none.
-
-        Raises:
-            ResourceExhausted: too many requests wait.
-            Unavailable: too many wait.
-        """
+        """The proposal, or a sentence on why there is none."""
         try:
             content = await self._children.call(org_id, pack_request(request))
         except JobFailed as failure:

@@ -30,7 +30,6 @@ from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.results import WEBP
 from mobiletest_automation.model.states import Status
 from mobiletest_automation.stored_screens.verdict import Verdict
-from services.chassis.byte_ranges import find_part
 from services.chassis.error_status import TOO_LARGE
 from services.chassis.errors import InvalidArgument
 from services.chassis.events import Event
@@ -67,7 +66,7 @@ from services.executor.usecases.last_passes import LastPasses
 from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.recheck import CheckedScreen, RecheckUseCases, ScreenGroup
 from services.executor.usecases.run_reports import RunReports
-from services.executor.usecases.screens import ScreenUseCases, in_chunks
+from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from services.executor.usecases.step_proposals import HealingUseCases
 from services.executor.usecases.videos import VideoUseCases
@@ -181,11 +180,11 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
             yield body
 
     async def GetRunReport(self, request: pb.GetRunReportRequest, context: Any) -> AsyncIterator[HttpBody]:
-        report = await self._reports.make(request.execution_id.lower(), request.run_id.lower())
-        part = find_part(read_optional(request, "range"), size=len(report.content), etag=report.etag)
-        name = ("http-content-disposition", f'attachment; filename="run-{request.run_id.lower()}.html"')
-        await context.send_initial_metadata((*part.headers(report.etag), name))
-        async for data in in_chunks(report.content[part.start : part.end]):
+        asked, run_id = read_optional(request, "range"), request.run_id.lower()
+        report = await self._reports.download(request.execution_id.lower(), run_id, asked)
+        name = ("http-content-disposition", f'attachment; filename="run-{run_id}.html"')
+        await context.send_initial_metadata((*report.part.headers(report.etag), name))
+        async for data in report.chunks:
             yield HttpBody(content_type="text/html; charset=utf-8", data=data)
 
     async def DownloadVideo(self, request: pb.DownloadVideoRequest, context: Any) -> AsyncIterator[HttpBody]:

@@ -16,16 +16,12 @@ class VideoMaker:
     """A child for each video, in turns of the organisations; it ends afterwards, because it holds much memory."""
 
     def __init__(self, limits: JobLimits = LIMITS) -> None:
-        turns = FairTurns(1, per_org=1, waiting_per_org=4, waiting=32)
+        turns = FairTurns(1, per_org=1, waiting_per_org=None, waiting=None)
         self._children = ChildPool("videos", answer, turns, limits)
 
     async def make(self, org_id: str, frames: Iterable[tuple[bytes, int]]) -> bytes | None:
         """The animation (WebP) of pictures (WebP) that are shown for so many milliseconds each; None if none can be
         read, or if it takes more than the limits.
-
-        Raises:
-            ResourceExhausted: too many requests of the organisation wait.
-            Unavailable: too many wait.
         """
         try:
             pictures, durations = zip(*frames, strict=True)

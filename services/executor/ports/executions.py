@@ -93,6 +93,9 @@ class Executions(Protocol):
     async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         """The plans of an execution's runs, by run id."""
 
+    async def plan(self, run_id: str) -> RunPlan:
+        """The plan of a run."""
+
     async def supersede(self, execution: Execution) -> None:
         """Cancel all unfinished executions of the same lane that are older than its newest one with `cancel_previous`.
 

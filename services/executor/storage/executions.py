@@ -120,6 +120,12 @@ class MongoExecutions:
         documents = await self._plans.find({"_id": {"$in": [document["_id"] for document in runs]}}).to_list(None)
         return {document["_id"]: plan_of(document) for document in documents}
 
+    async def plan(self, run_id: str) -> RunPlan:
+        document = await self._plans.find_one({"_id": run_id})
+        if document is None:
+            raise NotFound("Run not found", reason="RUN_NOT_FOUND")
+        return plan_of(document)
+
     async def get(self, execution_id: str) -> Execution:
         document = await self._executions.find_one({"_id": execution_id})
         if document is None:

@@ -1,10 +1,12 @@
 """Makes one file of a run, with its pictures up to a limit."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol, TypeVar
+
+from mobiletest.types.v1.byte_range_pb2 import ByteRange
 
 from mobiletest_automation.html_report import (
     LOG_BYTES,
@@ -14,7 +16,7 @@ from mobiletest_automation.html_report import (
     StoredPicture,
     render,
 )
-from services.chassis.byte_ranges import FilePart
+from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.context import current
 from services.chassis.fair_turns import FairTurns
 from services.chassis.turns import list_in_turns
@@ -22,6 +24,7 @@ from services.executor.model.runs import Run
 from services.executor.model.screens import ScreenKey, StoredScreen
 from services.executor.ports.runs import StoredArtifacts
 from services.executor.ports.screens import Screens
+from services.executor.usecases.held_contents import HeldContents
 from services.executor.usecases.screens import read_whole
 
 T = TypeVar("T")
@@ -36,6 +39,15 @@ class ReportFile:
 
     content: bytes
     etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDownload:
+    """The part that was asked for; `etag` without quotes."""
+
+    etag: str
+    part: FilePart
+    chunks: AsyncIterator[bytes]
 
 
 class RunReader(Protocol):
@@ -57,14 +69,29 @@ class RunReports:
         runs: RunReader,
         screens: Screens,
         artifacts: StoredArtifacts,
+        held: HeldContents,
         *,
         picture_bytes: int = PICTURE_BYTES,
     ) -> None:
         self._runs = runs
         self._screens = screens
         self._artifacts = artifacts
+        self._held = held
         self._picture_bytes = picture_bytes
         self._turns = FairTurns(2, per_org=1, waiting_per_org=16, waiting=64)
+
+    async def download(self, execution_id: str, run_id: str, asked: ByteRange | None = None) -> ReportDownload:
+        """The report of a run as it is now, or a part of it.
+
+        Raises:
+            InvalidArgument: as in `find_part`.
+            NotFound: as in `make`.
+            ResourceExhausted: as in `make`.
+            Unavailable: as in `make`.
+        """
+        report = await self.make(execution_id, run_id)
+        part = find_part(asked, size=len(report.content), etag=report.etag)
+        return ReportDownload(report.etag, part, self._held.send(report.content[part.start : part.end]))
 
     async def make(self, execution_id: str, run_id: str) -> ReportFile:
         """The report of a run as it is now, in HTML.

@@ -10,13 +10,13 @@ from mobiletest_automation.model.results import TREE
 from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.context import current
 from services.chassis.errors import NotFound
+from services.chassis.fair_turns import FairTurns
 from services.executor.model.screens import SCREEN_BYTES, ScreenKey, StoredScreen
 from services.executor.ports.screens import SCREEN_NOT_FOUND, Screens
+from services.executor.usecases.held_contents import HeldContents
 
 SCREEN_UNREADABLE = "SCREEN_UNREADABLE"
 JSON = "application/json"
-# Bytes in one message.
-CHUNK_BYTES = 1024 * 1024
 
 
 class Trees(Protocol):
@@ -44,9 +44,12 @@ class ScreenDownload:
 class ScreenUseCases:
     """The screens of the caller's organisation."""
 
-    def __init__(self, screens: Screens, trees: Trees) -> None:
+    def __init__(self, screens: Screens, trees: Trees, held: HeldContents) -> None:
         self._screens = screens
         self._trees = trees
+        self._held = held
+        # Taken before trees are read, which have memory while they wait.
+        self._turns = FairTurns(4, per_org=2, waiting_per_org=32, waiting=128)
 
     async def download(self, hash: str, asked: ByteRange | None = None) -> ScreenDownload:
         """The elements or the picture, or a part of it.
@@ -63,24 +66,19 @@ class ScreenUseCases:
         if screen.content_type == TREE:
             elements = await self._elements(screen)
             part = find_part(asked, size=len(elements), etag=hash)
-            return ScreenDownload(JSON, part, in_chunks(elements[part.start : part.end]))
+            return ScreenDownload(JSON, part, self._held.send(elements[part.start : part.end]))
         part = find_part(asked, size=screen.size_bytes, etag=hash)
         return ScreenDownload(screen.content_type, part, self._screens.read(screen, part), screen.object_key)
 
     async def _elements(self, screen: StoredScreen) -> bytes:
         elements = None
         if screen.size_bytes <= SCREEN_BYTES:
-            stored = b"".join([chunk async for chunk in self._screens.read(screen)])
-            elements = await self._trees.read(screen.key.org_id, stored)
+            async with self._turns.take(screen.key.org_id):
+                stored = b"".join([chunk async for chunk in self._screens.read(screen)])
+                elements = await self._trees.read(screen.key.org_id, stored)
         if elements is None:
             raise NotFound("The stored elements of the screen cannot be read", reason=SCREEN_UNREADABLE)
         return elements
-
-
-async def in_chunks(content: bytes) -> AsyncIterator[bytes]:
-    """The content in pieces that each fit into a message."""
-    for first in range(0, len(content), CHUNK_BYTES):
-        yield content[first : first + CHUNK_BYTES]
 
 
 async def read_screen(screens: Screens, hash: str, content_type: str | None = None) -> bytes | None:

@@ -10,6 +10,7 @@ from mobiletest_automation.screen.identity import from_bound, is_same
 from mobiletest_automation.stored_screens import HEALING_PASSES
 from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition
+from services.chassis.fair_turns import FairTurns
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunPlan
 from services.executor.model.step_places import StepPlace, places_of_attempt
@@ -41,12 +42,7 @@ class Proposals(Protocol):
     """Makes proposals."""
 
     async def propose(self, org_id: str, request: HealingRequest) -> StepProposal | str:
-        """The proposal, or a sentence on why there is none.
-
-        Raises:
-            ResourceExhausted: too many requests wait.
-            Unavailable: too many wait.
-        """
+        """The proposal, or a sentence on why there is none."""
 
 
 class HealingUseCases:
@@ -59,6 +55,8 @@ class HealingUseCases:
         self._past = past
         self._proposals = proposals
         self._starter = starter
+        # Taken before the plan and the trees are read, which have memory while they wait.
+        self._turns = FairTurns(2, per_org=1, waiting_per_org=8, waiting=32)
 
     async def get(self, execution_id: str, run_id: str) -> Healing:
         """What is proposed for the run, and whether a run has confirmed it.
@@ -68,8 +66,7 @@ class HealingUseCases:
             ResourceExhausted: too many requests wait.
             Unavailable: the storage does not answer, or too many requests wait.
         """
-        run = await self._executions.run(execution_id, run_id)
-        return await self._healing(run, await self._plan(run))
+        return await self._healing(await self._executions.run(execution_id, run_id))
 
     async def verify(self, execution_id: str, run_id: str) -> Healing:
         """Check the proposal by a run on the same build, unless one has been started.
@@ -82,8 +79,7 @@ class HealingUseCases:
             Unavailable: the storage does not answer, or too many requests wait.
         """
         run = await self._executions.run(execution_id, run_id)
-        plan = await self._plan(run)
-        healing = await self._healing(run, plan)
+        healing = await self._healing(run)
         if healing.proposal is None:
             raise FailedPrecondition(f"There is no proposal: {healing.reason}", reason="NOTHING_PROPOSED")
         if healing.state is not HealingState.UNVERIFIED or healing.reason:
@@ -92,27 +88,25 @@ class HealingUseCases:
         number = 0
         while await self._ended_without_verdict(check_id(run, healing.proposal, number)):
             number += 1
-        changed = _with_step(plan, healing.proposal)
+        changed = _with_step(await self._executions.plan(run.id), healing.proposal)
         await self._starter.check(earlier, run, changed, check_id(run, healing.proposal, number))
-        return await self._healing(run, plan)
+        return await self._healing(run)
 
-    async def _plan(self, run: Run) -> RunPlan:
-        return (await self._executions.plans_of(run.execution_id))[run.id]
-
-    async def _healing(self, run: Run, plan: RunPlan) -> Healing:
+    async def _healing(self, run: Run) -> Healing:
         failed = failed_step(run)
         if run.success is not False or run.verifies is not None:
             return Healing(run=run, state=HealingState.NONE, reason=NOT_FAILED)
         if failed is None or failed[0].category is not Category.ELEMENT_NOT_FOUND:
             return Healing(run=run, state=HealingState.NONE, reason=OTHER_FAILURE)
         step, place = failed
-        proposal = await self._propose(run, plan, step, place)
+        async with self._turns.take(current().org_id):
+            proposal = await self._propose(run, step, place)
         if isinstance(proposal, str):
             return Healing(run=run, state=HealingState.NONE, reason=proposal)
         state, reason, check = await self._checked(run, proposal, place)
         return Healing(run=run, state=state, reason=reason, proposal=proposal, position=step.position, check=check)
 
-    async def _propose(self, run: Run, plan: RunPlan, step: StepResult, place: StepPlace) -> StepProposal | str:
+    async def _propose(self, run: Run, step: StepResult, place: StepPlace) -> StepProposal | str:
         if step.screen is None or not step.screen.tree:
             return NO_SCREEN
         past = await self._bindings(run, place)
@@ -125,7 +119,7 @@ class HealingUseCases:
             return NO_SCREEN
         platform = run.target.platform
         request = HealingRequest(
-            steps=plan.steps,
+            steps=(await self._executions.plan(run.id)).steps,
             levels=place.levels,
             platform=platform.lower() if platform is not None else "android",
             past=tuple((element, hashes.index(tree)) for element, tree in past),

@@ -14,12 +14,14 @@ from mobiletest_automation.model.results import WEBP, StepResult
 from mobiletest_automation.model.run_config import Screens as KeptScreens
 from services.chassis.byte_ranges import FilePart, find_part
 from services.chassis.errors import NotFound
+from services.chassis.fair_turns import FairTurns
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
 from services.executor.model.screens import ScreenKey, StoredScreen
 from services.executor.ports.screens import SCREEN_NOT_FOUND, Screens
 from services.executor.usecases.executions import ExecutionControl
-from services.executor.usecases.screens import SCREEN_UNREADABLE, in_chunks, read_whole
+from services.executor.usecases.held_contents import HeldContents
+from services.executor.usecases.screens import SCREEN_UNREADABLE, read_whole
 
 # Frames of a video: the last ones of the attempt, because what fails comes last.
 FRAMES_LIMIT = 120
@@ -35,12 +37,7 @@ class Videos(Protocol):
     """Makes videos of pictures."""
 
     async def make(self, org_id: str, frames: Iterable[tuple[bytes, int]]) -> bytes | None:
-        """Of pictures that are shown for so many milliseconds each; None if none can be read, or if it takes too much.
-
-        Raises:
-            ResourceExhausted: too many requests of the organisation wait.
-            Unavailable: too many wait.
-        """
+        """Of pictures shown for so many milliseconds each; None if none can be read, or if it takes too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +76,13 @@ def frames_of(steps: Sequence[StepResult]) -> list[VideoFrame]:
 class VideoUseCases:
     """The videos of the caller's organisation."""
 
-    def __init__(self, control: ExecutionControl, screens: Screens, videos: Videos) -> None:
+    def __init__(self, control: ExecutionControl, screens: Screens, videos: Videos, held: HeldContents) -> None:
         self._control = control
         self._screens = screens
         self._videos = videos
+        self._held = held
+        # Taken before pictures are read, which have memory while they wait.
+        self._turns = FairTurns(1, per_org=1, waiting_per_org=4, waiting=32)
 
     async def download(
         self, execution_id: str, run_id: str, number: int | None, asked: ByteRange | None = None
@@ -100,18 +100,23 @@ class VideoUseCases:
         frames = frames_of(attempt.steps)
         if not frames:
             raise NotFound(f"No picture of this attempt is kept: {_why_none(execution, attempt)}", reason=NO_PICTURES)
-        pictures = await self._read(run.org_id, frames)
+        async with self._turns.take(run.org_id):
+            content = await self._make(run.org_id, frames)
+        etag = sha256(content).hexdigest()[:32]
+        part = find_part(asked, size=len(content), etag=etag)
+        chunks = self._held.send(content[part.start : part.end])
+        is_final = run.status.terminal if number is None else attempt.completed_at is not None
+        return VideoDownload(etag, part, chunks, is_final)
+
+    async def _make(self, org_id: str, frames: Sequence[VideoFrame]) -> bytes:
+        pictures = await self._read(org_id, frames)
         if not pictures:
             raise NotFound("The pictures of this attempt were deleted", reason=SCREEN_NOT_FOUND)
         shown = [(pictures[frame.picture], frame.milliseconds) for frame in frames if frame.picture in pictures]
-        content = await self._videos.make(run.org_id, shown)
+        content = await self._videos.make(org_id, shown)
         if content is None:
             raise NotFound("The pictures of this attempt cannot be read", reason=SCREEN_UNREADABLE)
-        etag = sha256(content).hexdigest()[:32]
-        part = find_part(asked, size=len(content), etag=etag)
-        chunks = in_chunks(content[part.start : part.end])
-        is_final = run.status.terminal if number is None else attempt.completed_at is not None
-        return VideoDownload(etag, part, chunks, is_final)
+        return content
 
     async def _read(self, org_id: str, frames: Sequence[VideoFrame]) -> dict[str, bytes]:
         """The pictures that are still stored, by their hashes: the last ones, until they have PICTURES_BYTES_LIMIT."""

@@ -18,7 +18,8 @@ from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMethod, HttpProcessingError, LineTooLong
 
 from services.chassis import logs
-from services.gateway.http.fairness import PIECE_BYTES, PacedStarts, Pieces, UnreadAnswers
+from services.chassis.unread_answers import UnreadAnswers
+from services.gateway.http.fairness import PIECE_BYTES, PacedStarts, Pieces
 from services.gateway.http.json_responses import HttpError, error_response, map_error
 from services.gateway.http.middlewares import FIXED_HEADERS, REQUEST_ID_HEADER, map_http_exception
 from services.gateway.http.representations import FixedResponse

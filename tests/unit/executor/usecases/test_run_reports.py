@@ -20,6 +20,7 @@ from mobiletest_automation.model.results import (
 from services.chassis.context import Caller, bind
 from services.executor.model.runs import Run
 from services.executor.model.screens import ScreenKey
+from services.executor.usecases.held_contents import HeldContents
 from services.executor.usecases.run_reports import RunReports
 from tests.fakes.executor import FakeArtifacts
 from tests.fakes.screens import FakeScreens
@@ -51,7 +52,7 @@ class Shelf:
             await self.screens.store(ScreenKey(ORG, each), each.encode().ljust(100), WEBP, date(2026, 3, 4))
 
     async def report(self, run: Run, picture_bytes: int = 10_000) -> str:
-        reports = RunReports(OneRun(run), self.screens, self.artifacts, picture_bytes=picture_bytes)
+        reports = RunReports(OneRun(run), self.screens, self.artifacts, HeldContents(), picture_bytes=picture_bytes)
         with bind(Caller(ORG)):
             return (await reports.make(run.execution_id, run.id)).content.decode()
 

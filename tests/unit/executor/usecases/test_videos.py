@@ -1,9 +1,24 @@
-"""The frames of a video follow the steps of the attempt."""
+"""The frames of a video follow the steps of the attempt; only one has its pictures in memory."""
 
-from datetime import UTC, datetime, timedelta
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import cast
 
-from mobiletest_automation.model.results import StepResult, StepScreen, StepStatus
-from services.executor.usecases.videos import FRAMES_LIMIT, VideoFrame, frames_of
+import pytest
+
+from mobiletest_automation.model.attempts import Attempt
+from mobiletest_automation.model.results import WEBP, StepResult, StepScreen, StepStatus
+from services.chassis.context import Caller, bind
+from services.chassis.errors import ResourceExhausted
+from services.executor.model.runs import Run
+from services.executor.model.screens import ScreenKey
+from services.executor.usecases.executions import ExecutionControl
+from services.executor.usecases.held_contents import HeldContents
+from services.executor.usecases.videos import FRAMES_LIMIT, VideoFrame, VideoUseCases, frames_of
+from tests.fakes.screens import FakeScreens
+from tests.unit.executor.model.builders import new_run
 
 BEGAN = datetime(2026, 11, 29, tzinfo=UTC)
 
@@ -43,3 +58,41 @@ def test_a_long_attempt_shows_its_end() -> None:
 
 def test_without_pictures_there_are_no_frames() -> None:
     assert frames_of([step(0), step(1, screen=False)]) == []
+
+
+class OneRun:
+    """The control of one run, which ended with one picture."""
+
+    async def run(self, execution_id: str, run_id: str) -> tuple[None, Run]:
+        attempt = Attempt(number=1, worker="worker-1", started_at=BEGAN, steps=(step(0, "a"),))
+        return None, replace(new_run(), org_id="org-1", attempts=(attempt,))
+
+
+class SlowVideos:
+    """The port `Videos`: no video is ever made."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+
+    async def make(self, org_id: str, frames: Iterable[tuple[bytes, int]]) -> bytes | None:
+        self.begun.set()
+        await asyncio.Event().wait()
+        return None
+
+
+async def test_requests_that_wait_have_read_no_pictures() -> None:
+    screens, videos = FakeScreens(), SlowVideos()
+    await screens.store(ScreenKey("org-1", "a"), b"picture", WEBP, date(2026, 11, 29))
+    usecases = VideoUseCases(cast(ExecutionControl, OneRun()), screens, videos, HeldContents())
+    with bind(Caller("org-1")):
+        tasks = [asyncio.create_task(usecases.download("execution", "run", None)) for _ in range(50)]
+    await videos.begun.wait()
+    calls = screens.calls
+    ended, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    assert screens.calls == calls
+    assert (len(ended), len(waiting)) == (45, 5)
+    with pytest.raises(ResourceExhausted):
+        await ended.pop()
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
