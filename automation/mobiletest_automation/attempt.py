@@ -16,6 +16,7 @@ from mobiletest_automation.evidence.screen_memory import ScreenMemory
 from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.positions import read_positions
+from mobiletest_automation.flows.step_places import step_places
 from mobiletest_automation.flows.texts import splitting_no_secret
 from mobiletest_automation.flows.variables import BuiltInVariables, VariableScope
 from mobiletest_automation.model.failures import Category, Failure
@@ -130,6 +131,7 @@ class AttemptRunner:
                 progress=progress,
                 secrets=secrets,
                 source=read_positions(request.positions, flow),
+                places=step_places(flow),
             )
             capture = FailureCapture(recorder, request.run_seconds)
             transcripts = TranscriptRecorder(recorder, session)

@@ -5,17 +5,16 @@ from collections.abc import Iterator, Sequence
 from mobiletest_automation.flows.loader import parse_flow
 from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.step_paths import NoSuchStep, step_at
-from mobiletest_automation.flows.steps import Step
 from mobiletest_automation.model.results import BoundElement
 from mobiletest_automation.screen.identity import as_bound, find_same, from_bound, identity_of
 from mobiletest_automation.screen.outline import Outline
 from mobiletest_automation.screen.stored_trees import UnreadableTree, decode_tree
 from mobiletest_automation.stored_screens.healing import PastBinding, propose
 from mobiletest_automation.stored_screens.wordings import as_line
-from services.executor.model.step_places import StepLevel
 from services.executor.model.step_proposals import HealingRequest, StepProposal
 
-OTHER_STEP = "the steps of the test do not have the step that failed where it was"
+NO_STEP = "the test has no step where the one that failed was"
+VARIABLES = "the step is written with variables"
 UNREADABLE = "the stored elements of a screen cannot be read"
 NOT_CERTAIN = "which element it is now is not certain, or no other way to write the step is"
 
@@ -23,13 +22,12 @@ NOT_CERTAIN = "which element it is now is not certain, or no other way to write 
 def propose_step(request: HealingRequest) -> StepProposal | str:
     """The proposal, or a sentence on why there is none."""
     try:
-        step = _step_of(parse_flow(list(request.steps)).steps, request.levels)
-        path = step.value_path if step is not None else ""
-        old = step_at(request.steps, path) if step is not None else None
+        flow = parse_flow(list(request.steps))
+        old = step_at(request.steps, request.path)
     except (DocumentError, NoSuchStep):
-        step = old = None
-    if step is None or old is None:
-        return OTHER_STEP
+        return NO_STEP
+    if any(step.value_path == request.path and step.pending is not None for step in flow.every_step()):
+        return VARIABLES
     try:
         outlines = [Outline(decode_tree(tree)) for tree in request.trees]
     except UnreadableTree:
@@ -41,7 +39,7 @@ def propose_step(request: HealingRequest) -> StepProposal | str:
     if proposal is None:
         return NOT_CERTAIN
     return StepProposal(
-        path=path,
+        path=request.path,
         old_step=old,
         old_line=as_line(old),
         step=proposal.step,
@@ -49,22 +47,6 @@ def propose_step(request: HealingRequest) -> StepProposal | str:
         why=proposal.why,
         element=as_bound(proposal.identity, outlines[0].root.bounds),
     )
-
-
-def _step_of(steps: Sequence[Step], levels: Sequence[StepLevel]) -> Step | None:
-    """The step at this place; None if another one is there, or if it is one of several in a loop."""
-    step = None
-    for level in levels:
-        alike = [each for each in steps if (each.name, each.title) == (level.kind, level.text)]
-        if level.number is not None:
-            at = steps[level.number] if level.number < len(steps) else None
-            step = at if at in alike else None
-        else:
-            step = alike[0] if len(alike) == 1 else None
-        if step is None:
-            return None
-        steps = step.inner_steps
-    return step
 
 
 def _past(past: Sequence[tuple[BoundElement, int]], outlines: Sequence[Outline]) -> Iterator[PastBinding]:

@@ -295,7 +295,9 @@ def _step(step: StepResult) -> runs_pb2.StepResult:
         "element_area": _area(step.element_area),
         "screen": step_screen_proto(step.screen),
     }
-    return runs_pb2.StepResult(**{**_fields(step), **converted})
+    fields = {**_fields(step), **converted}
+    del fields["place"]  # it tells the services which step it is
+    return runs_pb2.StepResult(**fields)
 
 
 def _area(area: ScreenArea | None) -> runs_pb2.ScreenArea | None:

@@ -8,6 +8,7 @@ import orjson
 from mobiletest_automation.flows.loader import load_flow, parse_flow
 from mobiletest_automation.flows.nodes import DocumentError
 from mobiletest_automation.flows.step_paths import step_at
+from mobiletest_automation.flows.step_places import step_places
 from mobiletest_automation.flows.steps import Step
 from mobiletest_automation.sentences.shape import Shape
 from mobiletest_automation.steps.resolution_policy import ResolutionPolicy
@@ -17,7 +18,6 @@ from mobiletest_automation.stored_screens.report import StoredScreen, recheck_al
 from mobiletest_automation.stored_screens.verdict import Verdict
 from services.chassis.errors import Violation
 from services.chassis.packed_parts import unpack
-from services.executor.model.step_places import StepPlace, places_of_test
 
 # A report on so many screens as there are usually takes less than a tenth.
 CHECK_SECONDS = 3.0
@@ -36,35 +36,37 @@ def read_step(request: bytes) -> bytes:
     """The step that was asked for, or why there is none."""
     wanted = orjson.loads(request)
     try:
-        value, place = _find(wanted)
+        place, other_words = _places(wanted["test_steps"], wanted["path"])
+        value = _find(wanted)
         step = _parse(value, "step" if wanted["flow"] is None else "flow")
     except _InvalidStep as invalid:
         return orjson.dumps({"violation": invalid.violation})
-    return orjson.dumps({"value": value, "kind": step.name, "title": step.title, "place": place})
+    written = {"value": value, "kind": step.name, "title": step.title}
+    return orjson.dumps({**written, "place": place, "other_words": other_words})
 
 
-def _find(wanted: Mapping[str, Any]) -> tuple[Any, StepPlace | None]:
-    """The value of the step, and the place of the one that it replaces."""
-    path = wanted["path"]
-    place = None if path is None else _place_of(wanted["test_steps"], path)
+def _find(wanted: Mapping[str, Any]) -> Any:
+    """The value of the step."""
     if wanted["flow"] is not None:
-        return _step_of_flow(wanted["flow"]), place
+        return _step_of_flow(wanted["flow"])
     if wanted["step"] is not None:
-        return wanted["step"], place
-    return step_at(wanted["test_steps"], path), place
+        return wanted["step"]
+    return step_at(wanted["test_steps"], wanted["path"])
 
 
-def _place_of(steps: Sequence[object], path: str) -> StepPlace | None:
+def _places(steps: Sequence[object], path: str | None) -> tuple[tuple[str, str] | None, Sequence[str]]:
+    """The path and the words of the step of the test at the path, and the words of the others."""
+    if path is None:
+        return None, ()
     try:
         flow = parse_flow(steps)
     except DocumentError as error:
         message = f"the steps of the test cannot be read: {error.message}"
         raise _InvalidStep("step_path", message, "step_path.test") from None
-    places = zip(flow.every_step(), places_of_test(flow.own_steps), strict=True)
-    for step, place in places:
-        if step.value_path == path:
-            return place
-    first = next(flow.every_step()).value_path
+    words = {place.path: place.words for place in step_places(flow).values()}
+    if path in words:
+        return (path, words.pop(path)), list(filter(None, words.values()))
+    first = next(iter(words))
     raise _InvalidStep("step_path", f"the test has no step at this path; its first is {first}", "step_path.unknown")
 
 

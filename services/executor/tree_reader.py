@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
+from mobiletest_automation.flows.step_places import StepPlace
 from mobiletest_automation.stored_screens.verdict import Verdict
 from services.chassis import logs
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
@@ -11,7 +12,6 @@ from services.chassis.child_process import preload
 from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.fair_turns import FairTurns
 from services.chassis.packed_parts import pack
-from services.executor.model.step_places import StepLevel, StepPlace
 from services.executor.ports.rechecks import (
     CheckAnswer,
     CheckFailed,
@@ -63,8 +63,8 @@ class TreeReader:
         if "violation" in answer:
             raise _invalid(Violation(**answer["violation"]))
         place = answer.pop("place")
-        levels = None if place is None else StepPlace(tuple(StepLevel(**level) for level in place["levels"]))
-        return WrittenStep(**answer, place=levels)
+        words = frozenset(answer.pop("other_words"))
+        return WrittenStep(**answer, place=None if place is None else StepPlace(*place), other_words=words)
 
     async def check(self, org_id: str, step: WrittenStep, request: CheckRequest) -> CheckAnswer:
         numbers = {hash: number for number, hash in enumerate(request.trees)}

@@ -2,14 +2,15 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from time import monotonic
 
 from mobiletest_automation.devices.port import PageSource, Recording
 from mobiletest_automation.flows.positions import UNKNOWN_SOURCE, FlowSource
+from mobiletest_automation.flows.step_places import NO_PLACES, StepPlace
 from mobiletest_automation.flows.steps import Step
 from mobiletest_automation.flows.texts import cut, shorten
 from mobiletest_automation.model.failures import Category, Failure
@@ -64,10 +65,15 @@ class StepRecorder:
         progress: OnProgress | None,
         secrets: SecretTexts | None = None,
         source: FlowSource = UNKNOWN_SOURCE,
+        places: Mapping[str, StepPlace] = NO_PLACES,
     ) -> None:
-        """`secrets` are masked in everything that is recorded; `source` says where the steps are written."""
+        """`secrets` are masked in everything that is recorded; `source` says where the steps are written, and `places`
+        which ones they are, by their paths.
+        """
         self.secrets = SecretTexts() if secrets is None else secrets
         self.source = source
+        self._places = places
+        self._rounds: tuple[int, ...] = ()
         self._paths: dict[int, str] = {}
         self._characters = 0
         self._masked_texts = 0
@@ -114,9 +120,19 @@ class StepRecorder:
         del self.steps[first:]
         self._cache_failures = {index for index in self._cache_failures if index < first}
 
+    @contextmanager
+    def in_round(self, number: int) -> Iterator[None]:
+        """The steps inside are those of a round of a loop, or of a try, counted from 1."""
+        outer = self._rounds
+        self._rounds = (*outer, number)
+        try:
+            yield
+        finally:
+            self._rounds = outer
+
     def begin(self, step: Step, depth: int) -> int:
         """The index of the step, which is running until it ends."""
-        index = len(self.steps)
+        index, place = len(self.steps), self._places.get(step.path)
         self.steps.append(
             StepResult(
                 index=index,
@@ -126,6 +142,7 @@ class StepRecorder:
                 started_at=self._now(),
                 depth=depth,
                 position=self.source.steps.get(step.path),
+                place=replace(place, rounds=self._rounds) if place is not None and self._rounds else place,
             )
         )
         self._paths[index] = step.path

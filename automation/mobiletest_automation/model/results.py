@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from mobiletest_automation.flows.positions import SourcePosition
+from mobiletest_automation.flows.step_places import StepPlace
 from mobiletest_automation.model.failures import Category, Failure
 
 # The content types of kept screens: `screen.stored_trees` writes the first.
@@ -109,8 +110,8 @@ class StepScreen:
 class StepResult:
     """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
 
-    `element_area` is where the element is on the screenshot, `position` where the step is written. `cache` is None when
-    the step cache was not used.
+    `element_area` is where the element is on the screenshot, `position` where the step is written. `place` says which
+    step of the test it is, None for one that a model planned. `cache` is None when the step cache was not used.
     """
 
     index: int
@@ -132,6 +133,7 @@ class StepResult:
     model_calls: int = 0
     model_tokens: int = 0
     position: SourcePosition | None = None
+    place: StepPlace | None = None
     screen: StepScreen | None = None
 
 

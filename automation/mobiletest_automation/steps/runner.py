@@ -294,8 +294,9 @@ class StepRunner:
                 self._transcripts.forget_steps(began)
                 forgotten += 1
             began = len(self._recorder.steps)
-            await self._run_steps(command.commands, depth)
             rounds += 1
+            with self._recorder.in_round(rounds):
+                await self._run_steps(command.commands, depth)
         shown = f", of which {rounds - forgotten} are shown: the last one after the first ones" if forgotten else ""
         return f"{rounds} rounds{shown}" if rounds else ""
 
@@ -312,7 +313,8 @@ class StepRunner:
         for number in range(1, command.max_retries + 2):
             with self._tolerating(when=number <= command.max_retries) as failures:
                 async with self._scripts.inner_flow(command.env):
-                    await self._run_steps(command.commands, depth)
+                    with self._recorder.in_round(number):
+                        await self._run_steps(command.commands, depth)
             if not failures:
                 break
         return f"passed at try {number}"

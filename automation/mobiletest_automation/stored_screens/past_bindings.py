@@ -1,10 +1,8 @@
 """What the steps of a test have bound when it passed, so that a pass in which one binds another element says so."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from hashlib import blake2b
 from itertools import chain, islice, repeat
 from typing import TypeAlias
 
@@ -61,19 +59,19 @@ class StepPast:
 Bindings: TypeAlias = Mapping[str, tuple[int, BoundElement]]
 
 
-def bound_elements(steps: Sequence[StepResult]) -> Bindings:
-    """What the steps have bound, by a digest of what each one says and how often that was said before."""
+def bound_elements(steps: Sequence[StepResult], test_version: int) -> Bindings:
+    """What the steps have bound, by what names the same step, in the same round of its loops, in all passes.
+
+    One that only its version of the test tells from others is another step in another version.
+    """
     bindings: dict[str, tuple[int, BoundElement]] = {}
-    said: Counter[tuple[str, str]] = Counter()
     for step in steps:
-        said[step.kind, step.text] += 1
-        element = step.screen.element if step.screen is not None else None
-        if step.status is StepStatus.PASSED and element is not None and len(bindings) < STEPS_LIMIT:
-            text = f"{step.kind}\0{step.text}\0{said[step.kind, step.text]}"
-            bindings[blake2b(text.encode(), digest_size=8).hexdigest()] = (
-                step.index,
-                _shortened(element) if _is_long(element) else element,
-            )
+        place, element = step.place, step.screen.element if step.screen is not None else None
+        if step.status is not StepStatus.PASSED or element is None or place is None or len(bindings) == STEPS_LIMIT:
+            continue
+        name = place.words or f"{test_version} {place.path}"
+        key = " ".join((name, *map(str, place.rounds)))
+        bindings[key] = (step.index, _shortened(element) if _is_long(element) else element)
     return bindings
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from mobiletest_automation.flows.positions import SourcePosition
+from mobiletest_automation.flows.step_places import StepPlace
 from mobiletest_automation.model.results import BoundElement, StepResult
 from services.executor.model.runs import Run
-from services.executor.model.step_places import StepLevel, StepPlace, places_of_attempt
 
 # So many runs may check a proposal, because a run may end without a verdict.
 CHECKS_LIMIT = 3
@@ -43,13 +43,13 @@ class StepProposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealingRequest:
-    """The steps of a test, the place of the one that failed, and stored trees: of the failed screen, and of passes.
+    """The steps of a test, the path of the one that failed, and stored trees: of the failed screen, and of passes.
 
     `past` are the elements of passes, the newest first, with the indexes of their trees.
     """
 
     steps: tuple[Any, ...]
-    levels: tuple[StepLevel, ...]
+    path: str
     platform: str
     past: tuple[tuple[BoundElement, int], ...]
     trees: tuple[bytes, ...]
@@ -81,7 +81,7 @@ def failed_step(run: Run) -> tuple[StepResult, StepPlace] | None:
     attempt = run.attempts[-1] if run.attempts else None
     if attempt is None or run.failure is None or attempt.failure is None or attempt.failure.step_index is None:
         return None
-    for step, place in zip(attempt.steps, places_of_attempt(attempt), strict=True):
-        if step.index == attempt.failure.step_index and place is not None:
-            return step, place
+    for step in attempt.steps:
+        if step.index == attempt.failure.step_index and step.place is not None:
+            return step, step.place
     return None

@@ -1,11 +1,11 @@
 """Ports of the rechecks: the steps of tests, and what checks a step on stored screens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mobiletest_automation.flows.step_places import StepPlace
 from mobiletest_automation.stored_screens.verdict import Verdict
-from services.executor.model.step_places import StepPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,15 @@ class StepToRead:
 class WrittenStep:
     """A valid step: its value as free-form JSON, and its kind and title as a run reports them.
 
-    `place` is that of the step of the test that it replaces, None for a new one.
+    `place` is that of the step of the test that it replaces, None for a new one, and `other_words` are what other steps
+    of the test are known by in other versions.
     """
 
     value: object
     kind: str
     title: str
     place: StepPlace | None = None
+    other_words: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

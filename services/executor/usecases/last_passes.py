@@ -1,7 +1,5 @@
 """Finds the last pass before a run, and what its screens have that the run's have not."""
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -108,31 +106,19 @@ class LastPasses:
 
 
 def pair_steps(run: Run, passed: Run) -> list[tuple[StepResult, StepResult]]:
-    """The steps of the last attempts that are the same step; nothing is guessed.
-
-    In one version of a test those are the steps from the beginning, until one differs. All others are the same if their
-    kind, text and depth are unique in both attempts.
-    """
-    ones, others = (each.attempts[-1].steps if each.attempts else () for each in (run, passed))
-    begin = _common(ones, others) if run.target.test_version_number == passed.target.test_version_number else 0
-    pairs = list(zip(ones[:begin], others[:begin], strict=True))
-    unique = dict(_unique(others[begin:]))
-    return pairs + [(step, unique[key]) for key, step in _unique(ones[begin:]) if key in unique]
+    """The steps of the last attempts that are the same step in the same round of its loops; nothing is guessed."""
+    same_version = run.target.test_version_number == passed.target.test_version_number
+    ones, others = (_steps_by_name(each, same_version=same_version) for each in (run, passed))
+    return [(step, others[name]) for name, step in ones.items() if name in others]
 
 
-def _common(ones: Sequence[StepResult], others: Sequence[StepResult]) -> int:
-    """How many steps from the first one on are equal."""
-    differs = (index for index, pair in enumerate(zip(ones, others, strict=False)) if _key(pair[0]) != _key(pair[1]))
-    return next(differs, min(len(ones), len(others)))
-
-
-def _unique(steps: Sequence[StepResult]) -> list[tuple[tuple[str, str, int], StepResult]]:
-    counts = Counter(map(_key, steps))
-    return [(_key(step), step) for step in steps if counts[_key(step)] == 1]
-
-
-def _key(step: StepResult) -> tuple[str, str, int]:
-    return step.kind, step.text, step.depth
+def _steps_by_name(run: Run, *, same_version: bool) -> dict[tuple[str, tuple[int, ...]], StepResult]:
+    steps = run.attempts[-1].steps if run.attempts else ()
+    return {
+        (name, step.place.rounds): step
+        for step in steps
+        if step.place is not None and (name := step.place.name(same_version=same_version))
+    }
 
 
 def _side(run: Run, step: StepResult) -> SeenRuns:

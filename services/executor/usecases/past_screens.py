@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from mobiletest_automation.model.results import TREE, StepResult, StepScreen
 from services.executor.model.runs import Run
-from services.executor.model.step_places import StepPlace, places_of_attempt
 from services.executor.ports.executions import Executions, ScreensFilter
 from services.executor.ports.screens import Screens
 from services.executor.usecases.screens import read_screen
@@ -32,15 +31,11 @@ def passes_like(run: Run) -> ScreensFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastStep:
-    """A step of the last attempt of an ended run, and its screen, whose elements are kept.
-
-    `place` is None where it is not certain which step of the test it is.
-    """
+    """A step of the last attempt of an ended run, and its screen, whose elements are kept."""
 
     run: Run
     step: StepResult
     screen: StepScreen
-    place: StepPlace | None
 
 
 class PastScreens:
@@ -81,6 +76,6 @@ class PastScreens:
 
 def _steps_of(run: Run) -> Iterator[PastStep]:
     for attempt in run.attempts[-1:]:
-        for step, place in zip(attempt.steps, places_of_attempt(attempt), strict=True):
+        for step in attempt.steps:
             if step.screen is not None and step.screen.tree:
-                yield PastStep(run=run, step=step, screen=step.screen, place=place)
+                yield PastStep(run=run, step=step, screen=step.screen)

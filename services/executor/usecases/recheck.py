@@ -203,11 +203,9 @@ class RecheckUseCases:
             collected.runs.add(past.run.id)
             collected.uses_model |= bool(past.step.model_calls) or past.step.resolution is Resolution.MODEL
             kind = (past.step.kind, past.step.text, past.screen.tree)
-            if past.place is None:
-                continue
             if _is_same(past, test, written):
                 collected.own.append(past)
-            elif len(collected.others) < OTHERS_LIMIT and kind not in seen and not _may_be(past, test, written):
+            elif len(collected.others) < OTHERS_LIMIT and kind not in seen and _is_other(past, test, written):
                 seen.add(kind)
                 collected.others.append(past)
             if len(collected.own) == OWN_LIMIT or (written.place is None and len(collected.others) == OTHERS_LIMIT):
@@ -245,18 +243,25 @@ class RecheckUseCases:
 
 def _is_same(past: PastStep, test: StepsOfTest, written: WrittenStep) -> bool:
     """Whether it is the step of the test that is replaced."""
-    same_version = past.run.target.test_version_number == test.version_number
-    if past.place is None or written.place is None:
+    place = past.step.place
+    if place is None or written.place is None:
         return False
-    return written.place.is_same(past.place, same_version=same_version)
+    return written.place.is_same(place, same_version=_is_version(past, test))
 
 
-def _may_be(past: PastStep, test: StepsOfTest, written: WrittenStep) -> bool:
-    """Whether it has the text of the step that is replaced in another version, where that may be the same step."""
-    if written.place is None or past.run.target.test_version_number == test.version_number:
+def _is_other(past: PastStep, test: StepsOfTest, written: WrittenStep) -> bool:
+    """Whether it is certain to be another step of the test than the one that is replaced."""
+    place = past.step.place
+    if place is None:
         return False
-    replaced = written.place.levels[-1]
-    return (past.step.kind, past.step.text) == (replaced.kind, replaced.text)
+    if written.place is None:
+        return True
+    return _is_version(past, test) or place.words in written.other_words
+
+
+def _is_version(past: PastStep, test: StepsOfTest) -> bool:
+    """Whether it has run in the version of the test that is checked."""
+    return past.run.target.test_version_number == test.version_number
 
 
 def _group_of(past: PastStep) -> ScreenGroup:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from mobiletest_automation.flows.step_paths import replace_step
+from mobiletest_automation.flows.step_places import StepPlace
 from mobiletest_automation.model.failures import Category
 from mobiletest_automation.model.results import BoundElement, StepResult, StepStatus
 from mobiletest_automation.screen.identity import from_bound, is_same
@@ -13,7 +14,6 @@ from services.chassis.errors import FailedPrecondition
 from services.chassis.fair_turns import FairTurns
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunPlan
-from services.executor.model.step_places import StepPlace, places_of_attempt
 from services.executor.model.step_proposals import (
     CHECKS_LIMIT,
     Healing,
@@ -120,7 +120,7 @@ class HealingUseCases:
         platform = run.target.platform
         request = HealingRequest(
             steps=(await self._executions.plan(run.id)).steps,
-            levels=place.levels,
+            path=place.path,
             platform=platform.lower() if platform is not None else "android",
             past=tuple((element, hashes.index(tree)) for element, tree in past),
             trees=trees,
@@ -131,11 +131,13 @@ class HealingUseCases:
         """What the step has bound in the last passes, and the hashes of the trees of its screens."""
         bindings: list[tuple[BoundElement, str]] = []
         async for past in self._past.steps(passes_like(run), runs=RUNS_SEARCHED):
-            element = past.screen.element
-            if past.step.status is not StepStatus.PASSED or element is None or past.place is None:
+            element, step_place = past.screen.element, past.step.place
+            if past.step.status is not StepStatus.PASSED or element is None or step_place is None:
+                continue
+            if any(attempt.human_helped for attempt in past.run.attempts[-1:]):
                 continue
             is_same_version = past.run.target.test_version_number == run.target.test_version_number
-            if is_same_version and past.place.is_same(place, same_version=True):
+            if is_same_version and place.is_same(step_place, same_version=True):
                 bindings.append((element, past.screen.tree))
                 if len(bindings) == HEALING_PASSES:
                     break
@@ -182,10 +184,12 @@ def _refutation(check: Run, proposal: StepProposal, place: StepPlace) -> str:
 
 def _binds_as_proposed(check: Run, proposal: StepProposal, place: StepPlace) -> bool:
     """Whether the step at this place, which now has another text, has bound the element of the proposal."""
-    attempt, numbers = check.attempts[-1], [level.number for level in place.levels]
-    for step, other in zip(attempt.steps, places_of_attempt(attempt), strict=True):
-        element = step.screen.element if step.screen is not None else None
-        at_place = other is not None and [level.number for level in other.levels] == numbers
-        if at_place and element is not None and is_same(from_bound(element), from_bound(proposal.element)):
-            return True
-    return False
+    proposed = from_bound(proposal.element)
+    return any(
+        step.place is not None
+        and step.place.is_same(place, same_version=True)
+        and step.screen is not None
+        and step.screen.element is not None
+        and is_same(from_bound(step.screen.element), proposed)
+        for step in check.attempts[-1].steps
+    )

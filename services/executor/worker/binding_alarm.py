@@ -46,8 +46,8 @@ class BindingAlarm:
 
     async def note_pass(self, run: Run, steps: Sequence[StepResult]) -> tuple[BindingChange, ...]:
         """What has changed in this pass, which counts for later ones. Nothing if that cannot be found out."""
-        bindings, today = bound_elements(steps), self._clock.now().date()
-        target = run.target
+        target, today = run.target, self._clock.now().date()
+        bindings = bound_elements(steps, target.test_version_number)
         key = BindingsKey(run.org_id, target.test_id, target.platform, target.app_id, run.variant.id)
         if not bindings or self._says_nothing_new(key, bindings, today):
             return ()

@@ -60,7 +60,6 @@ async def test_steps_with_screens_come_newest_run_first(world: World, past: Past
         (text, "1" * 32) for text in ("first", "last", "old")
     ]
     assert [each.run.id for each in steps[:2]] == [newest.id] * 2
-    assert [each.place.levels[0].number for each in steps if each.place] == [0, 2, 0]
 
 
 async def test_all_runs_are_read_page_by_page_until_a_limit(world: World, past: PastScreens) -> None:

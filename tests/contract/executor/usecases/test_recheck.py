@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from mobiletest_automation.flows.loader import parse_flow
+from mobiletest_automation.flows.step_places import StepPlace, step_places
 from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.results import (
     TREE,
@@ -93,9 +95,16 @@ class Scene:
             text=text,
             status=fields.pop("status", StepStatus.PASSED),
             started_at=datetime(2026, 3, 4, tzinfo=UTC),
+            place=fields.pop("place", StepPlace(f"steps[{index}]")),
             screen=StepScreen(tree=tree),
             **fields,
         )
+
+    def steps(self, written: list[object], *trees: str) -> list[StepResult]:
+        """The steps of a test as it is written, with their screens."""
+        places = step_places(parse_flow(written)).values()
+        texts = zip(places, trees, map(str, written), strict=True)
+        return [self.step(index, tree, text, place=place) for index, (place, tree, text) in enumerate(texts)]
 
     async def ran(
         self,
@@ -160,13 +169,31 @@ async def test_different_screens_of_other_steps_are_checked_up_to_a_limit(scene:
 
 async def test_screens_of_another_version_count_only_if_the_step_is_certain(scene: Scene) -> None:
     pay, again = await scene.keep(screen("Pay")), await scene.keep(screen("Pay", "Again"))
-    await scene.ran(scene.step(0, pay, "Tap it"), scene.step(1, again))
-    scene.tests.version = 2
-    assert verdicts(await scene.recheck()) == [HOLDS]
-    await scene.ran(scene.step(0, pay), scene.step(1, again))
+    await scene.ran(*scene.steps(["Tap it", TAP], pay, again))
+    scene.tests.steps, scene.tests.version = (TAP, "Tap more"), 2
     recheck = await scene.recheck()
     assert verdicts(recheck) == [HOLDS]
-    assert [each.past.step.text for each in recheck.screens if each.group is ScreenGroup.OTHER] == ["Tap it"]
+    # The former text of the step may be "Tap it", so its screen is not that of another step.
+    assert verdicts(recheck, ScreenGroup.OTHER) == []
+    await scene.ran(*scene.steps([TAP, TAP], pay, again))
+    assert verdicts(await scene.recheck()) == [HOLDS]
+    await scene.ran(*scene.steps(["Tap more", TAP], pay, again))
+    recheck = await scene.recheck()
+    assert verdicts(recheck) == [HOLDS] * 2
+    assert [each.past.step.text for each in recheck.screens if each.group is ScreenGroup.OTHER] == ["Tap more"]
+
+
+async def test_the_rounds_of_a_step_with_a_variable_are_no_other_steps(scene: Scene) -> None:
+    """Nor is the step beside it that says the same."""
+    scene.tests.steps = ({"repeat": {"times": 2, "commands": ['Tap "${NAME}"', "back", 'Tap "${NAME}"']}},)
+    pay, buy = await scene.keep(screen("Pay")), await scene.keep(screen("Buy"))
+    path = "steps[0].repeat.commands"
+    await scene.ran(
+        *(scene.step(number, pay, place=StepPlace(f"{path}[0]", "a", (number,))) for number in (1, 2)),
+        scene.step(3, buy, place=StepPlace(f"{path}[2]", "b", (1,))),
+    )
+    recheck = await scene.recheck(path=f"{path}[0]", step=TAP)
+    assert (verdicts(recheck), len(verdicts(recheck, ScreenGroup.OTHER))) == ([HOLDS] * 2, 1)
 
 
 async def test_what_a_run_does_not_say_is_not_known(scene: Scene) -> None:

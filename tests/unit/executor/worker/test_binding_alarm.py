@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from mobiletest_automation.flows.step_places import StepPlace
 from mobiletest_automation.model.results import BindingChange, BoundElement, StepResult, StepScreen, StepStatus
 from mobiletest_automation.model.variants import Variant
 from mobiletest_automation.stored_screens import past_bindings
@@ -66,6 +67,7 @@ def steps(*elements: BoundElement | None, status: StepStatus = StepStatus.PASSED
             text="Pay",
             status=status,
             started_at=NOW,
+            place=StepPlace(f"steps[{index}]", f"words {index}"),
             screen=StepScreen(element=element),
         )
         for index, element in enumerate(elements)
@@ -149,11 +151,42 @@ async def test_runs_of_something_else_have_another_past(scene: Scene, other: obj
     assert await scene.alarm.note_pass(other, steps(LATER)) == ()  # type: ignore[arg-type]
 
 
-async def test_a_step_with_another_text_has_no_past(scene: Scene) -> None:
+@pytest.mark.parametrize(
+    "place",
+    [
+        None,
+        StepPlace("steps[0]", "other words"),
+        StepPlace("steps[1]", "other words"),
+        StepPlace("steps[0]", "words 0", (2,)),
+    ],
+    ids=["planned", "edited", "moved", "another round"],
+)
+async def test_another_step_has_another_past(scene: Scene, place: StepPlace | None) -> None:
     for _ in range(3):
         await scene.passes(PAY)
-    reworded = [replace(step, text="Buy") for step in steps(LATER)]
-    assert await scene.alarm.note_pass(RUN, reworded) == ()
+    assert await scene.alarm.note_pass(RUN, [replace(step, place=place) for step in steps(LATER)]) == ()
+
+
+async def test_a_step_keeps_its_past_where_another_version_has_moved_it(scene: Scene) -> None:
+    for _ in range(3):
+        await scene.passes(PAY)
+    newer = replace(RUN, target=replace(RUN.target, test_version_number=9))
+    moved = [replace(step, place=StepPlace("steps[5]", "words 0")) for step in steps(LATER)]
+    assert len(await scene.alarm.note_pass(newer, moved)) == 1
+
+
+async def test_a_step_whose_words_are_written_twice_is_known_in_its_version_only(scene: Scene) -> None:
+    """One that is inserted before it has its words, and then its path."""
+
+    async def note(version: int, element: BoundElement) -> int:
+        run = replace(RUN, target=replace(RUN.target, test_version_number=version))
+        twice = [replace(step, place=StepPlace("steps[1]")) for step in steps(element)]
+        return len(await scene.alarm.note_pass(run, twice))
+
+    for _ in range(3):
+        assert await note(1, PAY) == 0
+    assert await note(2, LATER) == 0
+    assert await note(1, LATER) == 1
 
 
 async def test_a_storage_that_is_away_says_nothing_and_is_not_asked_for_a_while(scene: Scene) -> None:
