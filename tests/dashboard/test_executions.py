@@ -13,6 +13,7 @@ from tests.dashboard.proxy import Proxy
 from tests.e2e.client import Api, created
 from tests.e2e.test_human_in_the_loop import ASKING, TWO_BUTTONS
 from tests.e2e.world import FAILING, World, paced_app_model
+from tests.eventually import eventually
 from tests.fakes.workspaces import zip_files
 
 ONE_SCREEN = b"""app_model: 1
@@ -122,6 +123,64 @@ async def test_what_is_open_and_selected_stays_while_a_run_is_followed(member: V
     await expect(text).to_be_visible()
     assert await text.text_content() == read
     assert await page.evaluate("getSelection().toString()")
+
+
+async def test_who_reads_a_run_under_way_is_not_disturbed(member: Visitor, world: World) -> None:
+    """New steps do not scroll the list back, change what is chosen or pressed, nor are they read aloud one by one."""
+    steps_to_run = ["launchApp", *['I see "Log in"'] * 17]
+    execution, _ = await on_build(world, paced_app_model(seconds=0.8), *steps_to_run)
+    page, listed = member.page, member.page.locator(".steps > li")
+    await page.set_viewport_size({"width": 1280, "height": 400})
+    await member.open(await run_path(world, execution))
+    title = page.locator("#run[data-live] [data-title]")
+    await expect(title).to_have_attribute("aria-live", "off")
+    await expect(listed.nth(9)).to_be_attached()
+
+    async def scrolled() -> int:
+        return int(await page.locator(".steps").evaluate("list => list.scrollTop"))
+
+    assert await eventually(scrolled) > 0  # it follows the newest step
+    await page.locator(".steps").evaluate("list => { list.scrollTop = 0; }")
+    await expect(listed.nth(await listed.count() + 1)).to_be_attached()
+    assert await scrolled() == 0
+    await listed.nth(1).click()
+    await page.get_by_text("Elements of the screen").click()
+    element = page.locator(".elements button").last
+    await element.click()
+    area = await page.locator("[data-screen=before] rect").get_attribute("height")
+    await expect(page.locator("#run[data-live]")).to_have_count(1)
+    await expect(page.locator("#run[data-live]")).to_have_count(0)
+    await expect(element).to_be_focused()
+    await expect(element).to_have_attribute("aria-pressed", "true")
+    await expect(page.locator("[data-title]")).to_contain_text("Step 2")
+    await expect(page.locator("[data-screen=before] rect")).to_have_attribute("height", area or "")
+
+
+async def test_a_hidden_live_page_and_that_of_an_ended_run_ask_for_nothing(member: Visitor, world: World) -> None:
+    execution, _ = await on_build(world, paced_app_model(seconds=0.5), "launchApp", *['I see "Log in"'] * 5)
+    page, asked = member.page, list[str]()
+    path = await run_path(world, execution)
+    page.on("request", lambda request: asked.append(request.url) if execution in request.url else None)
+    await page.clock.install()
+    await member.open(path)
+    await expect(page.locator("#run[data-live] .steps > .passed")).not_to_have_count(0)
+    await page.evaluate("Object.defineProperty(document, 'visibilityState', {value: 'hidden', configurable: true})")
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    asked.clear()
+    await world.ended(execution)
+    await page.clock.run_for(60_000)
+    assert asked == []
+    await page.evaluate("delete document.visibilityState; document.dispatchEvent(new Event('visibilitychange'))")
+    await expect(page.locator("#run:not([data-live]) .steps > .passed")).to_have_count(6)
+    asked.clear()
+    await page.clock.run_for(60_000)
+    assert asked == []
+
+
+async def run_path(world: World, execution: str) -> str:
+    """The page of the only run of an execution."""
+    (run,) = created(await world.api.get(f"/executions/{execution}/runs"))["items"]
+    return f"/executions/{execution}/runs/{run['id']}"
 
 
 async def test_a_live_page_sees_the_end_without_its_events(member: Visitor, world: World) -> None:

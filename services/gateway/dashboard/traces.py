@@ -49,6 +49,13 @@ class TraceStep:
         return self.before or self.after
 
     @property
+    def missing_after(self) -> str:
+        """Why there is no screen after the step."""
+        if self.look == "running":
+            return "Not there yet"
+        return "Not kept" if self.until else "None is taken after the last step"
+
+    @property
     def tree_url(self) -> str:
         return str((self.step.get("screen") or {}).get("tree_url", ""))
 

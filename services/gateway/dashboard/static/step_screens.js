@@ -9,6 +9,7 @@ export function showScreens(trace, step) {
   heading.setAttribute("aria-live", trace.closest("[data-live]") ? "off" : "polite"); // not each step of a run under way
   if (heading.textContent !== title) heading.textContent = title;
   fill(trace.querySelector("[data-screen=before]"), before, beforeName, title, beforeArea, beforeReused);
+  trace.querySelector("[data-screen=after] [data-missing]").textContent = step.dataset.missingAfter ?? "Not kept";
   fill(trace.querySelector("[data-screen=after]"), after, afterName, title, afterArea, afterReused);
   trace.querySelector("[data-screen=after]").hidden = !label;
 }

@@ -96,6 +96,12 @@ def test_pictures_of_a_simulated_device_say_so() -> None:
     assert [picture and picture.name for picture in named] == [f"{name}, simulated" for name in names]
 
 
+def test_a_missing_screen_after_a_step_says_why() -> None:
+    shown = trace(step(0, picture="a"), step(1), step(2, "running"), status="running")
+    assert [each.missing_after for each in shown.steps] == ["Not kept", "Not kept", "Not there yet"]
+    assert trace(step(0)).steps[0].missing_after == "None is taken after the last step"
+
+
 def test_addresses_of_steps_are_unique_on_the_page() -> None:
     assert [each.anchor for each in trace(step(0), step(1)).steps] == ["step-1", "step-2"]
     assert [each.anchor for each in trace(step(0), last=False).steps] == ["attempt-1-step-1"]
