@@ -46,6 +46,8 @@ def propose_step(request: HealingRequest) -> StepProposal | str:
         line=proposal.line,
         why=proposal.why,
         element=as_bound(proposal.identity, outlines[0].root.bounds),
+        past_screens=len(past),
+        held_screens=proposal.held_screens,
     )
 
 

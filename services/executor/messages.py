@@ -366,6 +366,8 @@ def healing_proto(healing: Healing) -> executions_pb2.Healing:
                 step=json_to_value(proposal.step),
                 line=proposal.line,
                 why=proposal.why,
+                past_screens=proposal.past_screens,
+                held_screens=proposal.held_screens,
                 position=_position(healing.position),
             )
         )

@@ -78,6 +78,7 @@ async def test_a_proposal_is_checked_by_a_run_that_nobody_counts(api: Api, world
         {"tapOn": "Buy now"},
     )
     assert (proposal["old_line"], proposal["line"]) == ("- tapOn: Pay", "- tapOn: Buy now")
+    assert (proposal["past_screens"], proposal["held_screens"]) == (1, 0)
 
     verified = await scene.checked(failed)
     assert (verified["state"], verified["reason"], verified["proposal"]) == ("verified", "", proposal)

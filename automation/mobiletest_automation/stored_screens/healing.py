@@ -44,12 +44,16 @@ class PastBinding:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The step as it could be written, as a value and as a line of a flow; `identity` is the element as it is now."""
+    """The step as it could be written, as a value and as a line of a flow; `identity` is the element as it is now.
+
+    On `held_screens` of the past passes it binds the element, too; on the others it finds nothing.
+    """
 
     step: Json
     line: str
     identity: ElementIdentity
     why: str
+    held_screens: int
 
 
 def propose(
@@ -76,8 +80,13 @@ def propose(
     now = identity_of(element, failed_screen)
     for reworded in reword(step, before, now):
         new = _parse(reworded)
-        if new is not None and _binds(new, element, failed_screen, platform) and _fits_past(new, now, past, platform):
-            return Proposal(reworded, as_line(reworded), now, f"{before.describe()} is now {now.describe()}: {why}")
+        if new is None or not _binds(new, element, failed_screen, platform):
+            continue
+        held = _count_held(new, now, past, platform)
+        if held is not None:
+            return Proposal(
+                reworded, as_line(reworded), now, f"{before.describe()} is now {now.describe()}: {why}", held
+            )
     return None
 
 
@@ -170,16 +179,21 @@ def _binds(step: Step, element: Element, outline: Outline, platform: str) -> boo
         return False
 
 
-def _fits_past(step: Step, now: ElementIdentity, past: Sequence[PastBinding], platform: str) -> bool:
-    """Whether the new step binds the element of the past passes, too, or finds nothing because that was renamed."""
-    return all(_fits(step, now, each, platform) for each in past)
+def _count_held(step: Step, now: ElementIdentity, past: Sequence[PastBinding], platform: str) -> int | None:
+    """On how many screens of the past passes the new step binds their element, too; None if it fits not all of them."""
+    held = 0
+    for each in past:
+        answer = recheck(step, each.screen, platform=platform)
+        if answer.verdict is Verdict.HOLDS and answer.identity is not None and is_same(answer.identity, each.identity):
+            held += 1
+        elif answer.verdict is not Verdict.FAILS or not _is_unnamed(now, each):
+            return None
+    return held
 
 
-def _fits(step: Step, now: ElementIdentity, past: PastBinding, platform: str) -> bool:
-    answer = recheck(step, past.screen, platform=platform)
-    if answer.verdict is Verdict.HOLDS:
-        return answer.identity is not None and is_same(answer.identity, past.identity)
+def _is_unnamed(now: ElementIdentity, past: PastBinding) -> bool:
+    """Whether finding nothing fits this screen: the element had another name or id, no other one had the new name."""
     name, renamed = name_of(now), name_of(now) != name_of(past.identity)
-    if answer.verdict is Verdict.UNKNOWN or not (renamed or now.id != past.identity.id):
+    if not (renamed or now.id != past.identity.id):
         return False
     return not (renamed and name and _with_name(past.screen, name))

@@ -29,7 +29,8 @@ class HealingState(StrEnum):
 class StepProposal:
     """Another way to write the step at `path` of the test's steps, as a value and as a line of a flow.
 
-    `element` is what it is about, and `why` says how that is known.
+    `element` is what it is about, and `why` says how that is known. The old step has bound it on `past_screens`, on
+    `held_screens` of which the new one does so, too.
     """
 
     path: str
@@ -39,6 +40,8 @@ class StepProposal:
     line: str
     why: str
     element: BoundElement
+    past_screens: int
+    held_screens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ def test_a_step_inside_another_is_proposed_with_its_path() -> None:
     assert (proposal.path, proposal.old_step) == (PATH, {"tapOn": "Pay"})
     assert (proposal.step, proposal.line) == ({"tapOn": "Buy now"}, "- tapOn: Buy now")
     assert (proposal.element.id, proposal.element.text) == ("main", "Buy now")
+    assert (proposal.past_screens, proposal.held_screens) == (2, 0)
 
 
 @pytest.mark.parametrize(

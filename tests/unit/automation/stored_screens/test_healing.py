@@ -92,6 +92,14 @@ def test_a_proposal_says_what_the_element_was_and_why_it_is_the_same() -> None:
     )
 
 
+@pytest.mark.parametrize(("text", "held"), [("Buy now", 0), ("Pay 12 € now", 3)])
+def test_a_proposal_says_on_how_many_past_screens_it_binds_the_element(text: str, held: int) -> None:
+    """By its new name on none of the three; by its id, which has stayed, on all."""
+    proposal = propose('Tap "Pay"', outline(TITLE, NAME, replace(PAY, text=text), HELP, CANCEL), past())
+    assert proposal is not None
+    assert proposal.held_screens == held
+
+
 @pytest.mark.parametrize(
     ("step", "line"),
     [
