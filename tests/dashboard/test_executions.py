@@ -10,6 +10,7 @@ from playwright.async_api import Browser, Request, Route, expect
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import HOSTILE, defects, defects_shown
 from tests.dashboard.proxy import Proxy
+from tests.e2e import test_healing
 from tests.e2e.client import Api, created
 from tests.e2e.test_human_in_the_loop import ASKING, TWO_BUTTONS
 from tests.e2e.world import FAILING, World, paced_app_model
@@ -354,6 +355,37 @@ async def test_a_last_pass_of_another_variant_is_named(member: Visitor, world: W
     await expect(section).to_contain_text(
         "in another variant (LOCALE=de), because no earlier run of this variant passed"
     )
+
+
+async def test_a_replacement_is_verified_by_a_run_and_accepted(member: Visitor, world: World, api: Api) -> None:
+    """By keys, in one page that follows the run; until somebody accepts it, nothing is changed."""
+    app, test = await world.app(), await world.test(test_healing.STEPS)
+    await world.attach(app, test)
+    workflow, execution = await world.workflow(test), None
+    for version, button in (("1.0", "Pay"), ("2.0", "Buy now")):
+        created(await api.upload(app["id"], test_healing.app_model(button), version=version))
+        execution = await world.run(workflow, run_config={"execution_mode": {"retries": 0}})
+    path, page = f"/executions/{execution['id']}/runs/{(await world.only_run(execution))['id']}", member.page
+    await member.open(path)
+    offer = page.get_by_role("link", name="Find a replacement for the element")
+    await offer.press("Enter")
+    part = page.get_by_role("region", name="Replacement for the element of step 2")
+    await expect(part.get_by_role("region", name="Difference")).to_contain_text("tapOn: Buy now")
+    assert await defects_shown(member) == {}
+    await page.evaluate("window.sameDocument = true")
+    await part.get_by_role("button", name="Verify by a run").press("Enter")
+    await expect(part.get_by_role("status")).to_contain_text("Verified:")
+    assert await page.evaluate("window.sameDocument") is True
+    assert await defects_shown(member) == {}
+    assert created(await api.get(f"/tests/{test['id']}"))["version_number"] == 1
+    await part.get_by_role("button", name="Accept").press("Enter")
+    await expect(page).to_have_url(f"{member.url}/tests/{test['id']}/versions")
+    await expect(page.get_by_text("The proposed step is accepted")).to_be_visible()
+    changed = created(await api.get(f"/tests/{test['id']}"))
+    assert changed["steps"] == ["launchApp", {"tapOn": "Buy now"}, test_healing.STEPS[2]]
+    await member.open(path)
+    await expect(page.locator("h1 + p").get_by_text("failed")).to_be_visible()
+    await expect(offer).to_have_count(0)
 
 
 async def test_lines_of_the_log_stand_beside_their_step(member: Visitor, world: World) -> None:

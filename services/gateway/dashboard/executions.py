@@ -9,6 +9,7 @@ from aiohttp import web
 from services.gateway.dashboard.apps import base_branch_of, repository_url
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
+from services.gateway.dashboard.step_proposals import read_proposal
 from services.gateway.dashboard.traces import trace_of
 from services.gateway.http.json_responses import HttpError
 
@@ -80,10 +81,14 @@ def _is_missing(refusal: HttpError | None) -> bool:
 async def show_run(request: web.Request) -> Values:
     """A run with its attempts, their steps and screens."""
     execution, run = await asyncio.gather(read(request, "GetExecution"), read(request, "GetRun"))
+    breakage, proposal = await asyncio.gather(
+        _breakage(request, run, _base_branch(request, execution)), read_proposal(request, run)
+    )
     return {
         "execution": execution,
         "run": run,
-        **await _breakage(request, run, _base_branch(request, execution)),
+        **breakage,
+        **proposal,
         "repository": repository_url([run]),
         "trace_of": trace_of,
     }

@@ -60,7 +60,7 @@ async def show_versions(request: web.Request) -> Values:
     newer = _number(query.get("to"), latest)
     older = _number(query.get("from"), max(newer - 1, 1))
     before, after = await asyncio.gather(_version(request, older, latest), _version(request, newer, latest))
-    difference = await asyncio.to_thread(_compare_steps, before["steps"], after["steps"])
+    difference = await asyncio.to_thread(compare_steps, before["steps"], after["steps"])
     return {
         "test": test,
         "etag": etag,
@@ -86,11 +86,11 @@ class DifferenceHandler:
         org_id = request[REQUEST_CONTEXT].caller.org_id
         text = _text(await read_json(request, MAX_BYTES, BODY_SECONDS, memory=self._memory, org_id=org_id))
         test = await read(request, "GetTest")
-        difference = await asyncio.to_thread(_compare_steps, test["steps"] or (), text)
+        difference = await asyncio.to_thread(compare_steps, test["steps"] or (), text)
         return render(request, "difference.html", {"difference": difference})
 
 
-def _compare_steps(before: Sequence[Any], after: Sequence[Any] | str) -> VersionDifference:
+def compare_steps(before: Sequence[Any], after: Sequence[Any] | str) -> VersionDifference:
     """The difference of two texts of steps, of which the second may have been written by a person."""
     return compare_texts(write_steps(before), after if isinstance(after, str) else write_steps(after))
 

@@ -7,9 +7,13 @@ const STEPS_PAUSE_MILLISECONDS = 50; // they are written at most twice a second
 const RETRY_MILLISECONDS = 5000;
 const LOOK_MILLISECONDS = 30000; // without an event: the stream may never bring the end
 
+const followed = new Set(); // the ids of parts
+
 /** Keep the live parts of the page current, without moving the focus or what has been scrolled, opened or chosen. */
 function startLive() {
-  for (const part of document.querySelectorAll("[data-live]")) new LivePart(part).start();
+  for (const part of document.querySelectorAll("[data-live]")) {
+    if (!followed.has(part.id)) new LivePart(part).start();
+  }
 }
 
 /** Hidden tabs have no stream: browsers open six connections to a server, and each stream takes one. */
@@ -22,6 +26,7 @@ class LivePart {
   }
 
   start() {
+    followed.add(this.id);
     document.addEventListener("visibilitychange", () => this.onVisibility(), { signal: this.ending.signal });
     if (document.visibilityState === "visible") this.connect();
   }
@@ -80,7 +85,9 @@ class LivePart {
   end() {
     this.stop();
     this.ending.abort();
+    followed.delete(this.id);
   }
 }
 
+document.addEventListener("parts:change", startLive); // a part becomes live by an action
 startLive();

@@ -1,4 +1,5 @@
-// Restores a version of a test: <button data-restore="3" data-test="..." data-etag="..." data-newest="5">.
+// Makes a new version of a test: <button data-restore="3" data-test="..." data-etag="..." data-newest="5"> has the steps of version 3,
+// and with data-steps="[...]" in place of data-restore it has these.
 import { call } from "./api.js";
 import { runOnce } from "./forms.js";
 import { Conflict, saveSteps } from "./saved_steps.js";
@@ -7,16 +8,17 @@ import { keepToast, showToast } from "./toast.js";
 /** Listen to the buttons, also those that come later. */
 function startVersions() {
   document.addEventListener("click", ({ target }) => {
-    const button = target.closest?.("button[data-restore]");
-    if (button) runOnce(button, () => restore(button), (error) => showToast(error.message, "failed"));
+    const button = target.closest?.("button[data-restore], button[data-steps]");
+    if (button) runOnce(button, () => save(button), (error) => showToast(error.message, "failed"));
   });
 }
 
-async function restore(button) {
-  const { restore: number, test, etag, newest } = button.dataset;
-  const steps = await readSteps(button.dataset);
+async function save(button) {
+  const { restore: number, steps: proposed, test, etag, newest } = button.dataset;
+  const steps = proposed ? JSON.parse(proposed) : await readSteps(button.dataset);
   const { answer } = await saveSteps(test, { steps }, { etag, version: Number(newest) });
-  keepToast(`Version ${number} is restored; the steps are those of version ${answer.version_number} now`);
+  const done = proposed ? "The proposed step is accepted" : `Version ${number} is restored`;
+  keepToast(`${done}; the steps are those of version ${answer.version_number} now`);
   location.assign(`/tests/${test}/versions`);
   return false;
 }
