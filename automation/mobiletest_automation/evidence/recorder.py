@@ -199,6 +199,12 @@ class StepRecorder:
         if self.open:
             self.add_remark(self.open[-1], text)
 
+    def record_help(self, index: int, *, instead: bool) -> None:
+        """A person's answer let the step continue; `instead`: by an action that is none of the test's steps."""
+        self.human_helped = True
+        if instead:
+            self.steps[index] = replace(self.steps[index], place=None)
+
     async def pass_step(self, index: int, outcome: StepOutcome) -> None:
         await self._end(
             index,

@@ -111,7 +111,8 @@ class StepResult:
     """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
 
     `element_area` is where the element is on the screenshot, `position` where the step is written. `place` says which
-    step of the test it is, None for one that a model planned. `cache` is None when the step cache was not used.
+    step of the test it is, None for what a model planned or a person's answer did instead. `cache` is None when the
+    step cache was not used.
     """
 
     index: int

@@ -157,13 +157,13 @@ class HumanHelp:
         for number in range(1, QUESTIONS_LIMIT + 1):
             answer = await self.ask(self._question(index, step, failure), failure, f"question-{number}")
             try:
-                return self._helped(answer, await self._follow(answer, step, run))
+                return self._helped(index, answer, await self._follow(answer, step, run))
             except StepFailed as failed:
                 failure = answer.explain(failed)
         raise failure
 
-    def _helped(self, answer: HumanAnswer, outcome: StepOutcome | None) -> StepOutcome | None:
-        self._recorder.human_helped = True
+    def _helped(self, index: int, answer: HumanAnswer, outcome: StepOutcome | None) -> StepOutcome | None:
+        self._recorder.record_help(index, instead=outcome is not None and answer.text != RETRY)
         return answer.annotate(outcome) if outcome is not None else None
 
     def _may_ask(self, failed: StepFailed) -> bool:

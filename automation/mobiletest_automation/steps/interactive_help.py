@@ -39,7 +39,7 @@ class InteractiveHelp(HumanHelp):
             if answer.text == LOOK:
                 continue
             if worked is not None and answer.text == KEEP:
-                return self._helped(*worked)
+                return self._helped(index, *worked)
             try:
                 outcome = await self._follow(answer, step, run)
             except StepFailed as failed:
@@ -50,7 +50,7 @@ class InteractiveHelp(HumanHelp):
                     failure = failed
                 continue
             if outcome is None or answer.text == RETRY:
-                return self._helped(answer, outcome)
+                return self._helped(index, answer, outcome)
             worked = (answer, outcome)
 
     def _may_ask(self, failed: StepFailed) -> bool:

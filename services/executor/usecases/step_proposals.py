@@ -134,8 +134,6 @@ class HealingUseCases:
             element, step_place = past.screen.element, past.step.place
             if past.step.status is not StepStatus.PASSED or element is None or step_place is None:
                 continue
-            if any(attempt.human_helped for attempt in past.run.attempts[-1:]):
-                continue
             is_same_version = past.run.target.test_version_number == run.target.test_version_number
             if is_same_version and place.is_same(step_place, same_version=True):
                 bindings.append((element, past.screen.tree))

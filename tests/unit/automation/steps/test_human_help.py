@@ -73,6 +73,8 @@ async def test_the_answer_is_done_instead_of_the_step(
     result = await run(device, FakeHuman(answer), step)
     assert (result.failure, device.done[-1], said(result)) == (None, done, [(status, message)])
     assert (result.steps[0].text, result.steps[0].resolution is None) == (step, answer == "skip")
+    # What was done instead says nothing about the step of the test in other runs.
+    assert (result.steps[0].place is None) == (answer != "skip")
 
 
 async def test_a_choice_that_left_the_screen_is_asked_about_again() -> None:
