@@ -127,7 +127,7 @@ class Executions(Protocol):
         """One run with its steps."""
 
     async def runs_with_screens(self, wanted: ScreensFilter, limit: int) -> list[Run]:
-        """At most `limit` such runs with their steps, the newest first."""
+        """At most `limit` such runs with the steps of their last attempts, the newest first."""
 
     async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
         """Answer the run's question and return the updated run with steps.

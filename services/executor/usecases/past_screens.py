@@ -12,9 +12,7 @@ from services.executor.usecases.screens import read_screen
 # So many runs are read for one answer, and of longer tests fewer: about so many steps.
 RUNS_LIMIT = 200
 STEPS_LIMIT = 20_000
-# Steps that are read together: MongoDB's answer is one piece of work.
-_STEPS_AT_ONCE = 1_000
-_RUNS_AT_ONCE = 50
+_RUNS_AT_ONCE = 10
 
 
 def passes_like(run: Run) -> ScreensFilter:
@@ -52,17 +50,15 @@ class PastScreens:
 
         The steps of a run are in their order.
         """
-        at_once = 5
         while runs > 0 and steps > 0:
-            page = await self._executions.runs_with_screens(wanted, min(at_once, runs))
+            page = await self._executions.runs_with_screens(wanted, min(_RUNS_AT_ONCE, runs))
             for run in page:
                 for past in _steps_of(run):
                     yield past
-            if len(page) < min(at_once, runs):
+                steps -= sum(len(attempt.steps) for attempt in run.attempts[-1:])
+            if len(page) < min(_RUNS_AT_ONCE, runs):
                 return
-            most = max((len(attempt.steps) for run in page for attempt in run.attempts[-1:]), default=1)
-            runs, steps = runs - len(page), steps - most * len(page)
-            at_once = min(max(_STEPS_AT_ONCE // most, 1), _RUNS_AT_ONCE)
+            runs -= len(page)
             wanted = replace(wanted, before=page[-1].end)
 
     async def tree(self, hash: str) -> bytes | None:
