@@ -111,6 +111,14 @@ REFUSED: list[tuple[str, str, Any]] = [
     ("POST", "/executions/{execution}/cancel", {}),
     ("GET", "/executions/{execution}/runs/{run}", None),
     ("GET", "/executions/{execution}/runs/{run}/video.webp", None),
+    ("GET", "/executions/{execution}/runs/{run}/report.html", None),
+    ("GET", "/executions/{execution}/runs/{run}/last_pass", None),
+    ("GET", "/executions/{execution}/runs/{run}/healing", None),
+    ("POST", "/executions/{execution}/runs/{run}/healing", {}),
+    ("GET", "/apps/{app}/screens", None),
+    ("GET", "/apps/builds/{build}/screen_changes", None),
+    ("GET", "/screens/{screen}", None),
+    ("POST", "/tests/{test}/recheck", {"step_path": "steps[0]"}),
     ("GET", "{artifact}", None),
     ("POST", START, {"workflow_id": "{workflow}"}),
     ("POST", "/tests/execute", {"test_id": "{test}"}),
@@ -128,6 +136,8 @@ async def test_what_others_have_looks_like_what_does_not_exist(api: Api, foreign
     known = {name: thing["id"] for name, thing in ids.items()} | {"artifact": run["attempts"][0]["artifacts"][0]["url"]}
     unknown = dict.fromkeys(known, UNKNOWN)
     unknown["artifact"] = known["artifact"].replace(execution["id"], UNKNOWN)
+    known["screen"] = next(step["screen"]["tree"] for step in run["attempts"][0]["steps"] if "screen" in step)
+    unknown["screen"] = "0" * 32
 
     async def asked(method: str, path: str, body: Any, names: dict[str, str]) -> Answer:
         filled = body and {field: value.format(**names) for field, value in body.items()}

@@ -28,9 +28,9 @@ TREES_LIMIT = 1_500
 TREE_BYTES = 16 * 1024 * 1024
 PICTURE_BYTES = 24 * 1024 * 1024
 READ_AT_ONCE = 8
-# What is remembered of all organisations.
-ANSWERS_LIMIT = 200
-ANSWER_BYTES = 16 * 1024 * 1024
+# What is remembered of all organisations, and what each answer counts at least.
+ANSWERS_BYTES = 16 * 1024 * 1024
+LEAST_ANSWER_BYTES = 80 * 1024
 
 NO_BASE = "name the build to compare with"
 TOO_MUCH = "The screens were not compared: that takes more than the limits."
@@ -117,15 +117,22 @@ class AppScreenUseCases:
             return await make()
 
     def _settle(self, key: _Key, task: "asyncio.Task[bytes]") -> None:
-        """Forget an answer that failed, and the oldest ones if there are too many."""
+        """Forget an answer that failed and, of too many, the oldest ones of the organisation that has most."""
         if task.cancelled() or task.exception() is not None:
             self._answers.pop(key, None)
-        ended = {each: done for each, done in self._answers.items() if done.done()}
-        size = sum(len(done.result()) for done in ended.values())
-        for oldest in ended:
-            if len(self._answers) <= ANSWERS_LIMIT and size <= ANSWER_BYTES:
-                break
-            size -= len(self._answers.pop(oldest).result())
+            return
+        sizes = {
+            each: max(len(done.result()), LEAST_ANSWER_BYTES)
+            for each, done in self._answers.items()
+            if done.done() and not done.cancelled() and done.exception() is None
+        }
+        while sum(sizes.values()) > ANSWERS_BYTES:
+            by_org = Counter[object]()
+            for each, size in sizes.items():
+                by_org[each[0]] += size
+            [(org_id, _)] = by_org.most_common(1)
+            oldest = next(each for each in sizes if each[0] == org_id)
+            del sizes[oldest], self._answers[oldest]
 
     async def _list(self, wanted: ScreensFilter) -> bytes:
         seen = await self._collect(wanted)

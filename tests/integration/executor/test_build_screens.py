@@ -24,7 +24,7 @@ from services.executor.model.runs import Run
 from services.executor.ports.executions import ScreensFilter
 from services.executor.screen_pool import LIMITS, ScreenPool, ScreensJob
 from services.executor.storage.schema import SCREENS
-from services.executor.usecases.build_screens import AppScreenUseCases
+from services.executor.usecases.build_screens import ANSWERS_BYTES, LEAST_ANSWER_BYTES, AppScreenUseCases
 from tests.fakes.screens import FakeScreens
 from tests.integration.executor.catalog_server import TOKEN, Shelf
 from tests.integration.executor.conftest import Client
@@ -216,6 +216,25 @@ async def test_a_comparison_goes_on_without_its_caller_and_is_made_once() -> Non
         jobs.go.set()
         answers = await asyncio.gather(*(usecase.compare("build", "base") for _ in range(3)))
     assert ([each.notice for each in answers], jobs.started) == (["done"] * 3, 1)
+
+
+async def test_many_answers_of_an_organisation_do_not_replace_those_of_others() -> None:
+    jobs = SlowJobs()
+    jobs.go.set()
+    usecase = AppScreenUseCases(NoRuns(), FakeScreens(), jobs)
+    answers = ANSWERS_BYTES // LEAST_ANSWER_BYTES
+    with bind(Caller(org_id="quiet")):
+        await usecase.compare("build", "base")
+    with bind(Caller(org_id="busy")):
+        for number in range(answers + 1):
+            await usecase.compare("build", f"base {number}")
+    made = jobs.started
+    with bind(Caller(org_id="quiet")):
+        await usecase.compare("build", "base")
+    assert jobs.started == made
+    with bind(Caller(org_id="busy")):
+        await usecase.compare("build", "base 0")
+    assert jobs.started == made + 1
 
 
 async def test_an_organisation_has_few_comparisons_waiting() -> None:
