@@ -60,7 +60,8 @@ class MongoScreens:
             )
         except DuplicateKeyError:  # another worker has stored it meanwhile
             await self._store.delete(object_key)
-            await self.refresh(key, day)
+            if not await self.refresh(key, day):  # and it was deleted since
+                await self.store(key, content, content_type, day)
             return
         except PyMongoError as error:
             raise as_unavailable(error) or error from error

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 from uuid import uuid4
 
 import pytest
@@ -157,6 +157,27 @@ async def test_screens_stored_together_leave_one_object(stored: MongoScreens, ob
     await asyncio.gather(*(stored.store(key(1), b"same", TREE, DAY) for _ in range(5)))
     assert len(objects.all()) == 1
     assert await content(stored, await stored.find(key(1))) == b"same"
+
+
+async def test_a_screen_that_is_deleted_while_another_worker_stores_it_is_stored(
+    mongo: Mongo, tmp_path: Path, key: MakeKey
+) -> None:
+    objects = ObjectStore.open(tmp_path.as_uri())
+    stored = MongoScreens(mongo, objects)
+    await stored.store(key(1), b"old", TREE, DAY)
+
+    class Swept:
+        """The object store, in which a sweep deletes the screen before the first other deletion."""
+
+        put_bytes, get_stream = objects.put_bytes, objects.get_stream
+
+        async def delete(self, object_key: str) -> None:
+            if (old := await stored.find(key(1))) is not None:
+                await stored.delete([old])
+            await objects.delete(object_key)
+
+    await MongoScreens(mongo, cast(ObjectStore, Swept())).store(key(1), b"old", TREE, DAY)
+    assert await content(stored, await stored.find(key(1))) == b"old"
 
 
 async def test_a_deletion_keeps_what_is_stored_at_the_same_time(
