@@ -31,7 +31,7 @@ async def list_executions(request: web.Request) -> Values:
 
 @with_session
 async def show_execution(request: web.Request) -> Values:
-    """An execution with a page of its runs, and its gate once it has ended."""
+    """An execution with a page of its runs, and its gate once it has ended; the check of a proposal has none."""
     page = request.query.get("page")
     execution, runs = await asyncio.gather(
         read(request, "GetExecution"), read(request, "ListRuns", page=page, page_size=100)
@@ -41,7 +41,7 @@ async def show_execution(request: web.Request) -> Values:
         "named": _base_branch(request, execution),
         "runs": runs,
         "platforms": {run["id"]: run["platform"] for run in runs["items"]},
-        **(await _gate(request) if execution["completed_at"] else NO_GATE),
+        **(await _gate(request) if execution["completed_at"] and "verifies" not in execution else NO_GATE),
     }
 
 

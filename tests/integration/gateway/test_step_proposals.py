@@ -216,6 +216,23 @@ async def test_errors_are_said_in_words(client: Client, backends: FakeBackends, 
     assert "no Pay" in page  # the rest of the page is there
 
 
+async def test_a_check_says_that_it_is_no_result(client: Client, backends: FakeBackends) -> None:
+    """On the page of its run, and on that of its execution, which has no gate."""
+    key = script_page(backends, verifies=str(uuid4()))
+    fields: dict[str, Any] = {
+        "ci": CiAttribution(),
+        "counts": executions_pb2.RunCounts(),
+        "completed_at": Timestamp(seconds=2),
+    }
+    check = executions_pb2.Execution(id=EXECUTION, verifies=str(uuid4()), **fields)
+    backends.on("BatchGetExecutions", lambda _: executions_pb2.BatchGetExecutionsResponse(executions=[check]))
+    backends.on("ListRuns", lambda _: executions_pb2.ListRunsResponse(page=1, page_size=100))
+    assert "This run checks another way to write the step of a failed run." in await shown(client, key)
+    page = (await client("GET", f"/executions/{EXECUTION}", key=key)).body.decode()
+    assert "This execution checks another way to write the step" in page
+    assert "The gate is not known" not in page
+
+
 async def test_a_session_that_has_ended_leads_to_the_page_to_sign_in(client: Client, backends: FakeBackends) -> None:
     key = script_page(backends)
     backends.fail("GetHealing", Unauthenticated("Invalid API key", reason="INVALID_API_KEY"))
