@@ -494,6 +494,7 @@ class SeenScreen(TypedDict):
     tree_url: str
     picture: str
     picture_url: str
+    simulated: bool
 
 
 class ComparedScreens(TypedDict):

@@ -137,6 +137,7 @@ def _seen_screen(step: SeenStep) -> pb.SeenScreen:
         tree_url=screen_url(step.tree),
         picture=step.picture,
         picture_url=screen_url(step.picture),
+        simulated=step.simulated,
     )
 
 

@@ -216,6 +216,7 @@ async def test_the_page_shows_what_changed_on_the_screens(world: World, member: 
         assert await picture.evaluate("image => image.naturalWidth") > 0
     assert await defects_shown(member) == {}
     assert await defects(member, f"{path}/screens") == {}
+    await expect(member.page.locator("figcaption").filter(has_text="Now, simulated: step")).not_to_have_count(0)
     await member.open(f"/apps/{app['id']}/builds/{builds[0]['id']}/screens")
     await expect(section).to_contain_text("There is no earlier build with a verdict")
     await expect(member.page.get_by_role("link", name="1.0.0")).to_be_visible()

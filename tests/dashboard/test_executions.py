@@ -332,6 +332,7 @@ async def test_a_step_stands_beside_the_same_step_of_the_last_pass(member: Visit
     await expect(section.get_by_role("listitem")).to_have_text('button "Pay" is disabled')
     await expect(section.get_by_role("link")).to_have_attribute("href", f"{paths[0]}#step-3")
     await expect(section.locator("figure rect")).to_have_count(2)
+    await expect(section.locator("figcaption")).to_have_text(["Then, simulated", "Now, simulated"])
     await expect(section.get_by_role("img", name="Pixels that differ")).to_be_visible()
     assert await defects_shown(member) == {}
     await page.keyboard.press("k")

@@ -29,6 +29,7 @@ class SeenStep:
     tree: str
     picture: str
     seen_at: datetime
+    simulated: bool
 
 
 @dataclass(slots=True)
@@ -74,4 +75,5 @@ def _steps_of(run: Run) -> Iterator[SeenStep]:
                     tree=step.screen.tree,
                     picture=step.screen.picture,
                     seen_at=step.started_at,
+                    simulated=bool(attempt.simulated),
                 )

@@ -76,6 +76,7 @@ class LastPasses:
             steps=steps,
             variant=variant_proto(passed.variant),
             other_variant=passed.variant.id != run.variant.id,
+            simulated=bool(passed.attempts[-1].simulated),
         )
 
     async def _last_pass(self, run: Run) -> Run:

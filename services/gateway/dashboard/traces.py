@@ -111,31 +111,40 @@ def _trace_step(
 ) -> TraceStep:
     step, label = steps[place], f"Step {steps[place]['index'] + 1}"
     title, following = f"{label}: {step['text']}", _following(steps, place)
+    left = steps[_first_with_screen(steps, following)] if following is not None else None
     return TraceStep(
         step=step,
         label=label,
         anchor=f"{prefix}step-{step['index'] + 1}",
         look=step_class(step),
         before=_kept(step, f"Before{suffix}", title),
-        after=_after(step, following, shots, title, suffix),
-        until=following["started_at"] if following is not None else "",
+        after=_after(step, left, shots, title, suffix),
+        until=steps[following]["started_at"] if following is not None else "",
     )
 
 
-def _following(steps: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, Any] | None:
-    """The next step that is no part of this one."""
+def _following(steps: Sequence[Mapping[str, Any]], place: int) -> int | None:
+    """The place of the next step that is no part of this one."""
     depth, later = steps[place]["depth"], range(place + 1, len(steps))
-    return next((steps[each] for each in later if steps[each]["depth"] <= depth), None)
+    return next((each for each in later if steps[each]["depth"] <= depth), None)
+
+
+def _first_with_screen(steps: Sequence[Mapping[str, Any]], place: int) -> int:
+    """The place of the step, or of the first one inside that kept its screen: before them nothing acts."""
+    depths = [*(each["depth"] for each in steps), 0]
+    while not (steps[place].get("screen") or {}).get("picture_url") and depths[place + 1] > depths[place]:
+        place += 1
+    return place
 
 
 def _after(
-    step: Mapping[str, Any], following: Mapping[str, Any] | None, shots: Mapping[str, str], title: str, suffix: str
+    step: Mapping[str, Any], left: Mapping[str, Any] | None, shots: Mapping[str, str], title: str, suffix: str
 ) -> Picture | None:
-    """The picture that the step took, or that of its failure; else the screen that the next step found."""
+    """The picture that the step took, or that of its failure; else the screen that the next step found: `left`."""
     if url := shots.get(step["screenshot"]):
         name = ("At the failure" if step["status"] == "failed" else "Screenshot") + suffix
         return Picture(url, name, f"{name}, {title}", step["element_area"])
-    kept = _kept(following, f"After{suffix}", title) if following is not None else None
+    kept = _kept(left, f"After{suffix}", title) if left is not None else None
     return replace(kept, area=None) if kept is not None else None
 
 

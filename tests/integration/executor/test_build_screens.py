@@ -180,7 +180,7 @@ async def test_screens_take_no_more_than_their_child_may() -> None:
     at = datetime(2026, 3, 4, tzinfo=UTC)
     names = ("execution_id", "run_id", "test", "test_id", "test_name", "step", "fingerprint", "picture")
     ids: dict[str, Any] = dict.fromkeys(names, "")
-    seen = SeenRuns([SeenStep(**ids, step_index=n, tree=f"{n}", seen_at=at) for n in range(6)], runs=1)
+    seen = SeenRuns([SeenStep(**ids, step_index=n, tree=f"{n}", seen_at=at, simulated=True) for n in range(6)], runs=1)
     job = ScreensJob([seen], blobs={step.tree: stored for step in seen.steps})
     pool, strict = ScreenPool(), ScreenPool(replace(LIMITS, cpu_seconds=0.1))
     try:

@@ -10,15 +10,15 @@ const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeSty
 export function showPass(details, trace, step) {
   const url = trace.dataset.lastPass;
   details.hidden = !url || !step.dataset.index;
-  details.ontoggle = () => details.open && !details.hidden && fill(details.querySelector("div"), url, step);
+  details.ontoggle = () => details.open && !details.hidden && fill(details.querySelector("div"), url, trace, step);
   details.ontoggle();
 }
 
-async function fill(part, url, { dataset: { index, before } }) {
+async function fill(part, url, trace, { dataset: { index, before } }) {
   part.dataset.shown = index;
   try {
     const pass = await load(`${url}?step_index=${index}`);
-    if (part.dataset.shown === index) part.replaceChildren(...describe(pass, before));
+    if (part.dataset.shown === index) part.replaceChildren(...describe(pass, before, "simulated" in trace.dataset));
   } catch (error) {
     if (part.dataset.shown === index) part.replaceChildren(hint(error.message));
   }
@@ -31,7 +31,7 @@ async function load(url) {
   throw new Error(response.status === 404 && typeof detail === "string" ? `${detail}.` : `This could not be loaded (HTTP ${response.status}). Close and open it to try again.`);
 }
 
-function describe({ execution_id: execution, run_id: run, resolved_build_version: version, completed_at: at, steps, variant, other_variant: isOtherVariant }, now) {
+function describe({ execution_id: execution, run_id: run, resolved_build_version: version, completed_at: at, steps, variant, other_variant: isOtherVariant, simulated: wasSimulated }, now, isSimulated) {
   const [step] = steps;
   const link = Object.assign(document.createElement("a"), { href: `/executions/${execution}/runs/${run}${step ? `#step-${step.passing_step_index + 1}` : ""}` });
   link.textContent = `${version ? `Build ${version}, ` : ""}${moment.format(new Date(at))}`;
@@ -42,8 +42,8 @@ function describe({ execution_id: execution, run_id: run, resolved_build_version
   const { elements, other_screen: isOther, notice } = step.difference;
   const then = step.screen?.picture_url;
   const pictures = Object.assign(document.createElement("div"), { className: "screens" });
-  if (then) pictures.append(figure("Then", then, elements.map((each) => each.before?.area)));
-  if (now) pictures.append(figure("Now", now, elements.map((each) => each.after?.area)));
+  if (then) pictures.append(figure(named("Then", wasSimulated), then, elements.map((each) => each.before?.area)));
+  if (now) pictures.append(figure(named("Now", isSimulated), now, elements.map((each) => each.after?.area)));
   const parts = [title];
   if (isOther) parts.push(hint("The last pass was on another screen at this step."));
   else if (notice) parts.push(hint(notice));
@@ -58,6 +58,10 @@ function describe({ execution_id: execution, run_id: run, resolved_build_version
 function label(variant) {
   const values = Object.entries(variant?.values ?? {}).sort().map(([name, value]) => `${name}=${value}`);
   return values.join(", ") || "without variables";
+}
+
+function named(name, isSimulated) {
+  return isSimulated ? `${name}, simulated` : name;
 }
 
 function figure(name, source, areas) {

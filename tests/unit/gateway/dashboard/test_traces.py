@@ -71,6 +71,12 @@ def test_the_screen_after_a_step_of_steps_is_the_one_that_they_left() -> None:
     assert urls(shown) == [("/screens/a", "/screens/c"), ("/screens/b", "/screens/c"), ("/screens/c", None)]
 
 
+def test_the_screen_before_steps_of_a_step_is_the_one_that_the_first_of_them_found() -> None:
+    shown = trace(step(0, picture="a"), step(1), step(2, picture="b", depth=1), step(3, picture="c"))
+    assert urls(shown)[0] == ("/screens/a", "/screens/b")
+    assert urls(trace(step(0, picture="a"), step(1), step(2, picture="b")))[0] == ("/screens/a", None)
+
+
 def test_the_picture_of_a_failure_is_the_screen_after_its_step() -> None:
     shown = trace(step(0, "failed", "shot.png", picture="a"), step(1, picture="b"), pictures=("shot.png",))
     after = shown.steps[0].after
