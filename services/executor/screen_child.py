@@ -93,7 +93,7 @@ def _seen(side: SeenRuns, trees: Mapping[str, Element]) -> Iterator[SeenScreen]:
     """What can be read, the first step of a run first."""
     for step in sorted(side.steps, key=lambda each: each.step_index):
         if step.tree in trees:
-            yield SeenScreen(trees[step.tree], step.run_id, step.test, step.step, step.step_index, step.picture)
+            yield SeenScreen(trees[step.tree], step.run_id, step.test, step.step_key, step.step_index, step.picture)
 
 
 def _steps(sides: Iterable[SeenRuns]) -> dict[tuple[str, int], SeenStep]:

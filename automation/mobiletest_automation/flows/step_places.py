@@ -28,6 +28,13 @@ class StepPlace:
         """
         return self.path if same_version else self.words
 
+    def key(self, test_version: int) -> str:
+        """Equal for the same step in the same round in all runs of a test.
+
+        One that only its version of the test tells from others is another step in another version.
+        """
+        return " ".join((self.words or f"{test_version} {self.path}", *map(str, self.rounds)))
+
     def is_same(self, other: "StepPlace", *, same_version: bool) -> bool:
         """Whether both are certain to be the same step."""
         name = self.name(same_version=same_version)

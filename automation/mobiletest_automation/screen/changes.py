@@ -17,7 +17,7 @@ LINES_OF_SCREEN = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeenScreen:
-    """What a run saw before a step. `test` and `step` (its sentence) say what else was seen at the same place.
+    """What a run saw before a step. `test` and `step` (its name in all runs) say what else was seen at the same place.
 
     `picture` is the key of the picture, by which it is read when it is needed; empty if there is none. Decode equal
     trees once: what is one object is compared once.

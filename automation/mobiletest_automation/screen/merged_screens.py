@@ -43,7 +43,7 @@ _BLANKS = re.compile(r"[\s0]+")
 
 
 class Moment(NamedTuple):
-    """When a screen was seen: before the step with this sentence for the `nth` time in a run of the test."""
+    """When a screen was seen: before the step of this name for the `nth` time in a run of the test."""
 
     test: str
     step: str

@@ -60,18 +60,13 @@ Bindings: TypeAlias = Mapping[str, tuple[int, BoundElement]]
 
 
 def bound_elements(steps: Sequence[StepResult], test_version: int) -> Bindings:
-    """What the steps have bound, by what names the same step, in the same round of its loops, in all passes.
-
-    One that only its version of the test tells from others is another step in another version.
-    """
+    """What the steps have bound, by `StepPlace.key`."""
     bindings: dict[str, tuple[int, BoundElement]] = {}
     for step in steps:
         place, element = step.place, step.screen.element if step.screen is not None else None
         if step.status is not StepStatus.PASSED or element is None or place is None or len(bindings) == STEPS_LIMIT:
             continue
-        name = place.words or f"{test_version} {place.path}"
-        key = " ".join((name, *map(str, place.rounds)))
-        bindings[key] = (step.index, _shortened(element) if _is_long(element) else element)
+        bindings[place.key(test_version)] = (step.index, _shortened(element) if _is_long(element) else element)
     return bindings
 
 

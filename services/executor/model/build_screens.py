@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, zip_longest
 
+from mobiletest_automation.model.results import StepResult
 from services.executor.model.runs import Run
 
 # Characters of a name or of a step that are kept.
@@ -15,7 +16,8 @@ TEXT_LIMIT = 200
 class SeenStep:
     """A screen that was kept before a step. `tree` and `picture` are hashes, the picture's empty if there is none.
 
-    `test` says which runs see the same: those of one test on one platform in one variant.
+    `test` says which runs see the same: those of one test on one platform in one variant. `step` is the step's text,
+    and `step_key` what names it in all of them: `StepPlace.key`, or the text of one that is none of the test's.
     """
 
     execution_id: str
@@ -25,6 +27,7 @@ class SeenStep:
     test_name: str
     step_index: int
     step: str
+    step_key: str
     fingerprint: str
     tree: str
     picture: str
@@ -59,6 +62,10 @@ def trees_in_turn(sides: Iterable[SeenRuns]) -> list[str]:
     return list(dict.fromkeys(filter(None, chain.from_iterable(rows))))
 
 
+def _key(run: Run, step: StepResult) -> str:
+    return step.place.key(run.target.test_version_number) if step.place is not None else step.text[:TEXT_LIMIT]
+
+
 def _steps_of(run: Run) -> Iterator[SeenStep]:
     for attempt in run.attempts[-1:]:
         for step in attempt.steps:
@@ -71,6 +78,7 @@ def _steps_of(run: Run) -> Iterator[SeenStep]:
                     test_name=run.target.test_name[:TEXT_LIMIT],
                     step_index=step.index,
                     step=step.text[:TEXT_LIMIT],
+                    step_key=_key(run, step),
                     fingerprint=step.screen.fingerprint,
                     tree=step.screen.tree,
                     picture=step.screen.picture,

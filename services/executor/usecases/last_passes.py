@@ -126,5 +126,5 @@ def _side(run: Run, step: StepResult) -> SeenRuns:
     """What the run saw at this step, as if it were the only step of its test."""
     seen = SeenRuns()
     seen.add(run)
-    seen.steps = [replace(each, test="", step="") for each in seen.steps if each.step_index == step.index]
+    seen.steps = [replace(each, test="", step_key="") for each in seen.steps if each.step_index == step.index]
     return seen

@@ -144,6 +144,16 @@ async def test_what_no_run_of_the_other_build_came_to_is_not_known(scene: Scene)
     assert missing.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
+async def test_a_hook_after_a_failure_is_not_the_step_that_was_not_reached(scene: Scene) -> None:
+    steps = ({"onFlowComplete": [SEE]}, GOOD, SEE)
+    broken = model().replace(b"id: go, text: Go,", b"id: buy, text: Buy,")
+    base, build = await scene.run(model(), *steps), await scene.run(broken, *steps)
+    comparison = await scene.compare(build, base)
+    kinds = [(screen.title, screen.kind) for screen in comparison.screens]
+    assert ("Second", pb.SCREEN_CHANGE_KIND_UNKNOWN) in kinds
+    assert (comparison.new, comparison.gone, comparison.changed) == (0, 0, 1)
+
+
 async def test_screens_that_are_deleted_are_left_out_and_counted(scene: Scene) -> None:
     base, build = await scene.run(model(), GOOD, SEE), await scene.run(CHANGED, 'Tap "Go now"', SEE)
     await scene.mongo.collection(SCREENS).delete_many({"org_id": current().org_id})
@@ -178,7 +188,7 @@ async def test_what_takes_more_than_the_limits_is_not_compared() -> None:
 async def test_screens_take_no_more_than_their_child_may() -> None:
     stored = encode_tree(Element(children=tuple(Element(text=f"word {n}") for n in range(ELEMENTS_LIMIT - 1))))
     at = datetime(2026, 3, 4, tzinfo=UTC)
-    names = ("execution_id", "run_id", "test", "test_id", "test_name", "step", "fingerprint", "picture")
+    names = ("execution_id", "run_id", "test", "test_id", "test_name", "step", "step_key", "fingerprint", "picture")
     ids: dict[str, Any] = dict.fromkeys(names, "")
     seen = SeenRuns([SeenStep(**ids, step_index=n, tree=f"{n}", seen_at=at, simulated=True) for n in range(6)], runs=1)
     job = ScreensJob([seen], blobs={step.tree: stored for step in seen.steps})
