@@ -92,6 +92,8 @@ async def test_a_proposal_is_checked_by_a_run_that_nobody_counts(api: Api, world
     assert created(await api.get(f"/apps/builds/{scene.build['id']}/gate"))["result"] == "block"
     refused = await api.get(f"/executions/{check['execution_id']}/gate")
     assert (refused.status, refused.body["code"]) == (409, "NO_RESULT")
+    again = await api.post(f"/executions/{check['execution_id']}/rerun", {"run_ids": [check["id"]]})
+    assert (again.status, again.body["code"]) == (409, "CHECKS_A_PROPOSAL")  # a rerun would count as a pass of the test
     assert created(await api.get(f"/tests/{scene.test['id']}"))["version_number"] == 1
 
 

@@ -48,6 +48,7 @@ SECRETS_SCOPE = "write"
 # Characters of the name of an execution.
 NAME_LIMIT = 200
 NO_NAME = "Send a name: cancel_previous uses it to find earlier executions of the same tests"
+CHECKS_A_PROPOSAL = "The execution checks a proposal for a step, and is not repeated: accept it, then start the test"
 
 log = logs.get(__name__)
 
@@ -135,12 +136,15 @@ class ExecutionStarter:
         Raises:
             NotFound: it does not exist.
             InvalidArgument: a named run is not one of the execution.
-            FailedPrecondition: the execution or a named run has not ended, or `failed_only` and every run passed.
+            FailedPrecondition: the execution or a named run has not ended, it checks a proposal, or `failed_only` and
+                every run passed.
             PermissionDenied: as for `start`.
             ResourceExhausted: as for `start`.
         """
         rerun_id = new_id()
         earlier = await self._executions.get(execution_id)
+        if earlier.verifies is not None:  # by steps that are not those of the test, and whose verdict nobody may count
+            raise FailedPrecondition(CHECKS_A_PROPOSAL, reason="CHECKS_A_PROPOSAL")
         if not earlier.status.terminal and not run_ids:
             message = f"The execution has not ended: it is {earlier.status}. Cancel it, or wait for its end"
             raise FailedPrecondition(message, reason="EXECUTION_NOT_ENDED")
