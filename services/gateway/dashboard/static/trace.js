@@ -18,6 +18,7 @@ function startTrace() {
   document.addEventListener("parts:change", showAll);
   showAll();
   openAddress();
+  window.addEventListener("load", () => setTimeout(openAddress)); // until then the browser scrolls to the step
 }
 
 /** What was chosen, or what the server shows first. */
