@@ -126,6 +126,9 @@ class Executions(Protocol):
     async def run(self, execution_id: str, run_id: str) -> Run:
         """One run with its steps."""
 
+    async def newest_with_screens(self, wanted: ScreensFilter) -> str | None:
+        """The id of the newest such run; None if there is none."""
+
     async def runs_with_screens(self, wanted: ScreensFilter, limit: int) -> list[Run]:
         """At most `limit` such runs with the steps of their last attempts, the newest first."""
 

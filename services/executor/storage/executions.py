@@ -155,7 +155,16 @@ class MongoExecutions:
     async def all_runs(self, execution_id: str) -> list[Run]:
         return await self._with_steps(self._runs.find({"execution_id": execution_id}).sort("position", 1))
 
+    async def newest_with_screens(self, wanted: ScreensFilter) -> str | None:
+        newest = await self._with_screens(wanted, 1, {"_id": 1}).to_list(None)
+        return newest[0]["_id"] if newest else None
+
     async def runs_with_screens(self, wanted: ScreensFilter, limit: int) -> list[Run]:
+        runs = map(run_of, await self._with_screens(wanted, limit).to_list(None))
+        return await asyncio.gather(*map(self._with_last_steps, runs))
+
+    def _with_screens(self, wanted: ScreensFilter, limit: int, fields: Document | None = None) -> Any:
+        """A cursor of the newest such runs."""
         query: Document = {SCREENS_KEPT_SINCE: {"$exists": True}}
         if wanted.before is not None:
             end, run_id = wanted.before
@@ -169,9 +178,7 @@ class MongoExecutions:
             query["variant.id"] = wanted.variant_id or {"$in": [None, ""]}
         if wanted.success is not None:
             query["success"] = wanted.success
-        newest = self._runs.find(query).sort([(SCREENS_KEPT_SINCE, -1), ("_id", -1)]).limit(limit)
-        runs = map(run_of, await newest.to_list(None))
-        return await asyncio.gather(*map(self._with_last_steps, runs))
+        return self._runs.find(query, fields).sort([(SCREENS_KEPT_SINCE, -1), ("_id", -1)]).limit(limit)
 
     async def _with_last_steps(self, run: Run) -> Run:
         """Read by itself: 2,000 steps take the event loop a tenth of a second, and a run may have many attempts."""

@@ -41,6 +41,8 @@ OLDER = "Older runs were left out."
 class RunsWithScreens(Protocol):
     """Runs that have kept screens; a part of the port `Executions`."""
 
+    async def newest_with_screens(self, wanted: ScreensFilter) -> str | None: ...
+
     async def runs_with_screens(self, wanted: ScreensFilter, limit: int) -> list[Run]: ...
 
 
@@ -101,7 +103,7 @@ class AppScreenUseCases:
 
     async def _key(self, *filters: ScreensFilter) -> _Key:
         """What the answer depends on: ended runs do not change."""
-        newest = [run.id for wanted in filters for run in await self._runs.runs_with_screens(wanted, 1)]
+        newest = [await self._runs.newest_with_screens(wanted) for wanted in filters]
         return (current().org_id, filters, *newest)
 
     async def _answer(self, key: _Key, make: Callable[[], Awaitable[bytes]]) -> bytes:

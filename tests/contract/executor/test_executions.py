@@ -117,6 +117,7 @@ async def test_runs_that_have_kept_screens_are_found_by_test_app_and_build(world
         (ScreensFilter(test_id=str(uuid4())), []),
     ):
         assert await world.executions.runs_with_screens(wanted, 2) == runs
+        assert await world.executions.newest_with_screens(wanted) == (runs[0].id if runs else None)
     assert await world.executions.runs_with_screens(ScreensFilter(test_id=test_id), 1) == [failed_run]
     same_time = {"completed_at": failed_run.completed_at, SCREENS_KEPT_SINCE: failed_run.completed_at}
     those = {"target.test_id": test_id, SCREENS_KEPT_SINCE: {"$exists": True}}

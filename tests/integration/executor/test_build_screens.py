@@ -166,6 +166,9 @@ async def test_screens_that_are_deleted_are_left_out_and_counted(scene: Scene) -
 
 
 class NoRuns:
+    async def newest_with_screens(self, wanted: ScreensFilter) -> str | None:
+        return None
+
     async def runs_with_screens(self, wanted: ScreensFilter, limit: int) -> list[Run]:
         return []
 
