@@ -46,16 +46,18 @@ class PastScreens:
     async def steps(
         self, wanted: ScreensFilter, *, runs: int = RUNS_LIMIT, steps: int = STEPS_LIMIT
     ) -> AsyncIterator[PastStep]:
-        """Those of at most `runs` runs, the newest first; no further run is read after so many `steps`.
+        """Those of at most `runs` runs, the newest first; no further run follows after so many `steps`.
 
         The steps of a run are in their order.
         """
-        while runs > 0 and steps > 0:
+        while runs > 0:
             page = await self._executions.runs_with_screens(wanted, min(_RUNS_AT_ONCE, runs))
             for run in page:
                 for past in _steps_of(run):
                     yield past
                 steps -= sum(len(attempt.steps) for attempt in run.attempts[-1:])
+                if steps <= 0:
+                    return
             if len(page) < min(_RUNS_AT_ONCE, runs):
                 return
             runs -= len(page)
