@@ -217,7 +217,7 @@ async def test_errors_are_said_in_words(client: Client, backends: FakeBackends, 
 
 
 async def test_a_check_says_that_it_is_no_result(client: Client, backends: FakeBackends) -> None:
-    """On the page of its run, and on that of its execution, which has no gate."""
+    """On the page of its run, and on that of its execution, which has no gate. Neither offers to run it again."""
     key = script_page(backends, verifies=str(uuid4()))
     fields: dict[str, Any] = {
         "ci": CiAttribution(),
@@ -227,10 +227,12 @@ async def test_a_check_says_that_it_is_no_result(client: Client, backends: FakeB
     check = executions_pb2.Execution(id=EXECUTION, verifies=str(uuid4()), **fields)
     backends.on("BatchGetExecutions", lambda _: executions_pb2.BatchGetExecutionsResponse(executions=[check]))
     backends.on("ListRuns", lambda _: executions_pb2.ListRunsResponse(page=1, page_size=100))
-    assert "This run checks another way to write the step of a failed run." in await shown(client, key)
+    run_page = await shown(client, key)
+    assert "This run checks another way to write the step of a failed run." in run_page
     page = (await client("GET", f"/executions/{EXECUTION}", key=key)).body.decode()
     assert "This execution checks another way to write the step" in page
     assert "The gate is not known" not in page
+    assert "/rerun" not in run_page + page
 
 
 async def test_a_session_that_has_ended_leads_to_the_page_to_sign_in(client: Client, backends: FakeBackends) -> None:
