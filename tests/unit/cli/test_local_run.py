@@ -99,8 +99,8 @@ def test_files_are_written(shell: LocalShell) -> None:
     assert {path.suffix for path in folder.iterdir()} >= {".png", ".xml"}
     _, _, step = (folder / "report.html").read_text().split("<li id=")
     assert re.findall('src="data:image/(?:webp|png);base64,[^"]+" alt="(.+?)"', step) == [
-        "Before step 2",
-        "At the failure step 2",
+        "Before, simulated step 2",
+        "At the failure, simulated step 2",
     ]
 
 
