@@ -90,8 +90,10 @@ async def test_a_worker_with_a_wrong_clock_takes_over_runs_in_time(
         await workers.end(first, signal.SIGKILL)
         assert (await client.ended(execution_id)).success
         [run] = await client.runs(execution_id)
-        assert [attempt.worker for attempt in run.attempts] == [first, second]
-        lost, taken = run.attempts
+        names = [attempt.worker for attempt in run.attempts]
+        # On a busy machine a worker may lose a lease of 2 s by itself, and begins once more.
+        assert list(dict.fromkeys(names)) == [first, second]
+        lost, taken = run.attempts[names.index(second) - 1 :][:2]
         assert lost.failure.category == execution_pb2.FAILURE_CATEGORY_EXECUTOR_LOST
         assert _time(taken.started_at) - _time(lost.completed_at) < timedelta(seconds=20)
         await check_history(client, execution_id)
