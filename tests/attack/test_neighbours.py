@@ -125,7 +125,7 @@ async def test_heavy_runs_do_not_slow_the_runs_of_a_neighbour(
 
 async def test_urgent_runs_do_not_delay_the_runs_of_a_neighbour(attacked: Stack, attacker: World, bench: Bench) -> None:
     """Slots become free all the time, but many more urgent runs wait than they can take."""
-    workflow = await attacker.slow_workflow(minutes=0.3 / 60)
+    workflow = await attacker.slow_workflow(minutes=0.5 / 60)
 
     @asynccontextmanager
     async def backlog() -> AsyncIterator[None]:
