@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from mobiletest_automation.flows.step_paths import NoSuchStep, replace_step, step_at
+from mobiletest_automation.flows.step_paths import NoSuchStep, replace_step
 from mobiletest_cli.errors import INVALID_FILE, USAGE, CliError
 from mobiletest_cli.file_replacement import replacing
 from mobiletest_cli.progress_display import follow
@@ -57,10 +57,9 @@ def accept_proposal(api: Api, healing: Any) -> Any:
         file = proposal["position"]["file"]
         raise CliError("the test was imported, and the next import would undo the change", USAGE, f"--file {file}")
     try:
-        same = test["version_number"] == healing["test_version_number"]
-        if not same or step_at(test["steps"], proposal["path"]) != proposal["old_step"]:
+        if test["version_number"] != healing["test_version_number"]:
             raise NoSuchStep(proposal["path"])
-        steps = replace_step(test["steps"], proposal["path"], proposal["step"])
+        steps = replace_step(test["steps"], proposal["path"], proposal["old_step"], proposal["step"])
     except NoSuchStep:
         raise CliError(
             f'the test "{test["name"]}" has been changed since the run', USAGE, "Run it again, and heal that run"

@@ -29,13 +29,14 @@ def step_at(steps: Sequence[Json], path: str) -> Json:
     return value
 
 
-def replace_step(steps: Sequence[Json], path: str, step: Json) -> list[Json]:
-    """The steps with another one at the path; the others are not copied.
+def replace_step(steps: Sequence[Json], path: str, old: Json, step: Json) -> list[Json]:
+    """The steps with another one in place of the `old` one at the path; the others are not copied.
 
     Raises:
-        NoSuchStep: there is none.
+        NoSuchStep: the old one is not there.
     """
-    step_at(steps, path)
+    if step_at(steps, path) != old:
+        raise NoSuchStep(path)
     changed: list[Json] = _replaced(list(steps), _keys(path), step)
     return changed
 

@@ -170,7 +170,7 @@ class HealingUseCases:
 
 def _with_step(plan: RunPlan, proposal: StepProposal) -> RunPlan:
     steps: Any = plan.steps
-    return replace(plan, steps=tuple(replace_step(steps, proposal.path, proposal.step)))
+    return replace(plan, steps=tuple(replace_step(steps, proposal.path, proposal.old_step, proposal.step)))
 
 
 def _refutation(check: Run, proposal: StepProposal, place: StepPlace) -> str:

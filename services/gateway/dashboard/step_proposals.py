@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from mobiletest_automation.flows.step_paths import NoSuchStep, replace_step, step_at
+from mobiletest_automation.flows.step_paths import NoSuchStep, replace_step
 from services.gateway.dashboard.apps import base_branch_of
 from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_part, read_tagged
@@ -81,10 +81,7 @@ async def _read_healing(request: web.Request, test: Json | None, etag: str, obst
 
 def _steps_with(test: Json, proposal: Json) -> list[Any] | None:
     """The steps of the test with the proposed one; None if it does not have the old one there."""
-    steps, path = test["steps"] or (), proposal["path"]
     try:
-        if step_at(steps, path) == proposal["old_step"]:
-            return replace_step(steps, path, proposal["step"])
+        return replace_step(test["steps"] or (), proposal["path"], proposal["old_step"], proposal["step"])
     except NoSuchStep:
-        pass
-    return None
+        return None
