@@ -151,6 +151,9 @@ class KeyRing(Protocol):
     async def add_organisation(self, organisation: Organisation) -> None:
         """Store a new organisation."""
 
+    async def organisation_name(self, org_id: str) -> str | None:
+        """The name of the organisation; None when it is unknown."""
+
 
 class Tests(LiveEntities[Test], Protocol):
     """The live tests. The path in a workspace from which a test was imported is unique."""

@@ -219,7 +219,7 @@ async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> N
     await expect(page.locator("#builds").get_by_text("current", exact=True)).to_be_visible()
     await page.get_by_role("button", name="Keep current").click()
     await expect(page.get_by_role("status").filter(has_text=HOSTILE)).to_be_visible()
-    await expect(page).to_have_title(f"{HOSTILE} - mobiletest")
+    await expect(page).to_have_title(f"{HOSTILE} - App - mobiletest")
     for path in ("/", f"/apps/{app['id']}?attach=script", f"/apps/{app['id']}/builds/{build['id']}"):
         assert await defects(visitor, path) == {}, path
 

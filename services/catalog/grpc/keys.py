@@ -1,8 +1,7 @@
 """The gRPC services ApiKeys and Sessions."""
 
+import asyncio
 from collections.abc import Iterable
-
-# ruff: noqa: N802 (gRPC names the methods)
 from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
@@ -46,7 +45,11 @@ class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
     async def GetCurrentApiKey(
         self, request: api_keys_pb2.GetCurrentApiKeyRequest, context: Any
     ) -> api_keys_pb2.ApiKey:
-        return key_message(await self._usecases.current())
+        key, name = await asyncio.gather(self._usecases.current(), self._usecases.organisation_name())
+        message = key_message(key)
+        if name is not None:
+            message.org_name = name
+        return message
 
     async def DeleteApiKey(self, request: api_keys_pb2.DeleteApiKeyRequest, context: Any) -> Empty:
         await self._usecases.delete(request.api_key_id)

@@ -72,6 +72,10 @@ class MongoKeyRing:
     async def add_organisation(self, organisation: Organisation) -> None:
         await self._organisations.insert_one(dump(organisation))
 
+    async def organisation_name(self, org_id: str) -> str | None:
+        document: Document | None = await self._organisations.find_one({"_id": org_id}, {"name": 1})
+        return document.get("name") if document else None
+
 
 def _to_document(key: ApiKey) -> Document:
     return dump(key, scopes=[scope.value for scope in key.scopes], live=key.deleted_at is None)

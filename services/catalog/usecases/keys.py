@@ -100,6 +100,10 @@ class KeyUseCases:
             raise FailedPrecondition("The call is made without an API key", reason="NO_API_KEY")
         return key
 
+    async def organisation_name(self) -> str | None:
+        """The name of the caller's organisation; None when it has none."""
+        return await self._ring.organisation_name(current().org_id)
+
     async def delete(self, key_id: str) -> None:
         """End a key.
 

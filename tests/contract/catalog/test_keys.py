@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from services.catalog.model.keys import Scope, new_secret
+from services.catalog.model.keys import Organisation, Scope, new_secret
 from services.catalog.model.values import Page
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.store import MongoStore
@@ -35,6 +35,12 @@ async def test_the_ring_knows_all_organisations_the_keys_only_ones_own(store: Mo
         assert await store.keys.get(key.id) is None
         assert await store.keys.page(Page(1, 10)) == []
         assert await store.keys.count() == 0
+
+
+async def test_the_ring_knows_the_names_of_organisations(ring: MongoKeyRing) -> None:
+    await ring.add_organisation(Organisation("org-with-name", "Mugs", at(1)))
+    assert await ring.organisation_name("org-with-name") == "Mugs"
+    assert await ring.organisation_name("another") is None
 
 
 async def test_keys_come_newest_first(store: MongoStore) -> None:

@@ -52,6 +52,7 @@ async function replaceParts(ids) {
   const focused = document.activeElement;
   const around = ids.find((id) => document.getElementById(id)?.contains(focused)) ?? ids[0];
   for (const id of ids) await htmx.swap(swapOf(id, text));
+  document.title = titleOf(text); // it begins with the result, which may have changed
   if (focused !== document.body && !focused.isConnected) document.getElementById(around)?.focus({ preventScroll: true });
   document.dispatchEvent(new CustomEvent("parts:change"));
   return true;
@@ -68,6 +69,11 @@ async function load() {
   } catch {
     return null;
   }
+}
+
+function titleOf(text) {
+  const head = text.slice(0, text.indexOf("</title>"));
+  return new DOMParser().parseFromString(head, "text/html").title;
 }
 
 function swapOf(id, text) {
