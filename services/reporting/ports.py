@@ -141,6 +141,11 @@ class ReadModels(Protocol):
     async def runs_of_test(self, test_id: str, page: RowPage) -> Sequence[bytes]:
         """The list items of the runs of a test, newest first, without expired runs."""
 
+    async def runs_on_app(self, app_id: str, test_id: str, variant_id: str | None, *, limit: int) -> Sequence[bytes]:
+        """The list items of the newest runs of a test on an app, in one variant or (None) in all of them, newest first;
+        only as far as they are among the newest runs of the test on all apps (see the adapter).
+        """
+
 
 class Verdicts(Protocol):
     """Further lookups for comparison and gate, of the caller's organisation.

@@ -9,7 +9,7 @@ from typing import Any
 from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 
 from services.chassis.errors import Unavailable
-from services.chassis.proto_values import page_fields, read_optional
+from services.chassis.proto_values import page_fields, read_optional, to_enum_number
 from services.chassis.turns import discard, list_in_turns
 from services.reporting.gate_messages import (
     build_gate_message,
@@ -22,6 +22,7 @@ from services.reporting.messages import (
     classified_query,
     coverage_message,
     matrix_message,
+    quarantine_message,
     stats_message,
     workspace_message,
 )
@@ -32,6 +33,7 @@ from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import USUAL_BASE_BRANCH, BuildGates, GateRequest, Gates
 from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.run_lists import RunLists, RunsPage
+from services.reporting.usecases.test_reports import TestReports
 
 # See DeadlineGuard.
 ANSWER_SECONDS = 20.0
@@ -42,6 +44,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
 
     def __init__(self, sources: ReportSources) -> None:
         self._apps = AppReports(sources)
+        self._tests = TestReports(sources)
         self._runs = RunLists(sources.read_models)
         self._classified = ClassifiedTests(sources)
         self._quarantines = Quarantines(sources.tests, sources.clock)
@@ -70,6 +73,20 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     async def GetAppCoverage(self, request: reports_pb2.GetAppCoverageRequest, context: Any) -> reports_pb2.AppCoverage:
         coverage = await self._apps.coverage(request.app_id.lower(), _revision(request))
         return await coverage_message(request.app_id.lower(), coverage)
+
+    async def GetTestReport(self, request: reports_pb2.GetTestReportRequest, context: Any) -> reports_pb2.TestReport:
+        app_id, test_id = request.app_id.lower(), request.test_id.lower()
+        report = await self._tests.of(app_id, test_id, read_optional(request, "variant_id"), _revision(request))
+        quarantines = await self._quarantines.of({test_id})
+        return reports_pb2.TestReport(
+            app_id=app_id,
+            test_id=test_id,
+            flaky_score=report.assessment.score,
+            classification=to_enum_number(reports_pb2.Classification, report.assessment.classification),
+            classification_detail=report.detail,
+            quarantine=quarantine_message(quarantines.get(test_id)),
+            runs=map(reports_pb2.BuildRunItem.FromString, report.runs),
+        )
 
     async def ListBuildRuns(
         self, request: reports_pb2.ListBuildRunsRequest, context: Any

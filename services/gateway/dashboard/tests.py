@@ -149,16 +149,12 @@ async def show_last_screen(request: web.Request) -> Values:
 
 
 async def _scores(request: web.Request, test: Mapping[str, Any]) -> Sequence[tuple[Mapping[str, Any], Any]]:
-    """The apps of the test with its row of their matrices."""
+    """The apps of the test with its report on each; without those that reporting cannot answer now."""
     apps = test["attachments"][:SCORED_APPS]
-    matrices = await asyncio.gather(
-        *(read_report(read_parts(request, "GetTestMatrix", app_id=app["app_id"], page_size=2)) for app in apps)
+    reports = await asyncio.gather(
+        *(read_report(read(request, "GetTestReport", app_id=app["app_id"], test_id=test["id"])) for app in apps)
     )
-    scores = []
-    for app, matrix in zip(apps, matrices, strict=True):
-        rows = await items_of(matrix["tests"] if matrix is not None else (), [test["id"]])
-        scores += [(app, row) for row in rows.values()]
-    return scores
+    return [(app, report) for app, report in zip(apps, reports, strict=True) if report is not None]
 
 
 def _screen(run: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -38,6 +38,8 @@ V = TypeVar("V")
 
 # The variants of more tests are found among those of their app.
 TESTS_BY_NAME = 200
+# Of the newest runs of a test so many are searched for those on one app.
+RUNS_SEARCHED = 200
 # The word for a failure is less than that for a pass.
 _WORST_OF_TEST = {
     "_id": {"build": "$build_id", "test": {"$first": {"$split": ["$test_id", MARK]}}},
@@ -150,6 +152,20 @@ class MongoReadModels:
 
     async def runs_of_test(self, test_id: str, page: RowPage) -> Sequence[bytes]:
         return await self._page_of_runs({"test_id": test_id}, page)
+
+    async def runs_on_app(self, app_id: str, test_id: str, variant_id: str | None, *, limit: int) -> Sequence[bytes]:
+        """See RUNS_SEARCHED."""
+        of_variant = {} if variant_id is None else {"variant": variant_id or {"$exists": False}}
+        pipeline: list[Document] = [
+            {"$match": {"test_id": test_id, "listed_at": {"$lt": d.END_OF_TIME}}},
+            {"$sort": {"listed_at": -1, "_id": -1}},
+            {"$limit": RUNS_SEARCHED},
+            {"$match": {"app_id": app_id, **of_variant}},
+            {"$limit": limit},
+            {"$project": {"_id": 0, "list_item": 1}},
+        ]
+        runs = await self._serving.org_collection(d.RUNS.collection)
+        return [bytes(document["list_item"]) for document in await runs.aggregate(pipeline)]
 
     async def _page_of_runs(self, query: Document, page: RowPage) -> Sequence[bytes]:
         documents = await self._page(d.RUNS.collection, query, page, {"_id": 0, "list_item": 1}, newest="listed_at")

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from services.chassis.errors import NotFound
 from services.chassis.turns import discard, list_in_turns, pause, sorted_in_turns
 from services.reporting.model import counters
 from services.reporting.model.flaky import Assessment
@@ -37,7 +36,7 @@ from services.reporting.model.snapshots import (
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import KnownVariants, Subject
 from services.reporting.ports import RowPage
-from services.reporting.usecases.report_sources import Polls, ReportSources
+from services.reporting.usecases.report_sources import KnownApps, ReportSources
 from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
 
 
@@ -64,8 +63,7 @@ class AppReports:
         self._read = sources.read_models
         self._clock = sources.clock
         self._turns = sources.turns
-        self._polls = Polls(sources.read_models.apps_by_id, sources.turns)
-        self._revision_wait = sources.revision_wait
+        self._known = KnownApps(sources)
 
     async def stats(self, app_ids: Collection[str]) -> list[apps.AppStats]:
         """The stats of each app, in order; zeros for one that is not known."""
@@ -80,7 +78,7 @@ class AppReports:
         Raises:
             NotFound: it does not exist.
         """
-        app = await self._app(app_id, min_revision)
+        app = await self._known.get(app_id, min_revision)
         async with self._turns.take():
             return await self._workspace(app_id, app, trend_days)
 
@@ -108,7 +106,7 @@ class AppReports:
         Raises:
             NotFound: it does not exist.
         """
-        await self._app(app_id, min_revision)
+        await self._known.get(app_id, min_revision)
         async with self._turns.take():
             return await self._matrix(app_id, page)
 
@@ -144,7 +142,7 @@ class AppReports:
         Raises:
             NotFound: it does not exist.
         """
-        app = await self._app(app_id, min_revision)
+        app = await self._known.get(app_id, min_revision)
         async with self._turns.take():
             return await self._coverage(app_id, app)
 
@@ -168,16 +166,6 @@ class AppReports:
         items = await sorted_in_turns(items, key=item_order)
         await discard(cells, observed, attached.tests)
         return Coverage(app_targets.current, app_targets.newest, items)
-
-    async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
-        if min_revision is not None:
-            return await self._polls.until(
-                app_id, lambda app: app is not None and app.revision >= min_revision, self._revision_wait
-            )
-        app = (await self._read.apps_by_id([app_id])).get(app_id)
-        if app is None:
-            raise NotFound("App not found")
-        return app
 
     async def _builds(self, app_id: str, page: RowPage) -> Sequence[BuildSnapshot]:
         """A page of builds, counted from the day in which it begins."""

@@ -11,7 +11,7 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import NotFound, Unavailable
 from services.chassis.fair_turns import FairTurns
-from services.reporting.model.snapshots import BuildSnapshot
+from services.reporting.model.snapshots import AppSnapshot, BuildSnapshot
 from services.reporting.ports import CatalogTests, ReadModels, Verdicts
 
 # A turn at polling has a pause in it (see Polls), so these are also bounds on the reads a second.
@@ -85,6 +85,31 @@ class Polls(Generic[T]):
         async with self._turns.poll():
             await asyncio.sleep(POLL_SECONDS)
             return {**dict.fromkeys(keys), **await self._read(keys)}
+
+
+class KnownApps:
+    """The apps of the caller's organisation."""
+
+    def __init__(self, sources: ReportSources) -> None:
+        self._read = sources.read_models
+        self._polls = Polls(sources.read_models.apps_by_id, sources.turns)
+        self._revision_wait = sources.revision_wait
+
+    async def get(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
+        """The app; `min_revision` waits (bounded) until its copy has that revision. A caller that knows one knows that
+        there is an app: it gets None while it is not known yet.
+
+        Raises:
+            NotFound: it does not exist.
+        """
+        if min_revision is not None:
+            return await self._polls.until(
+                app_id, lambda app: app is not None and app.revision >= min_revision, self._revision_wait
+            )
+        app = (await self._read.apps_by_id([app_id])).get(app_id)
+        if app is None:
+            raise NotFound("App not found")
+        return app
 
 
 class KnownBuilds:

@@ -24,6 +24,7 @@ from services.reporting.usecases.gate import BuildGates, GateRequest, Gates
 from services.reporting.usecases.projector import Projector
 from services.reporting.usecases.report_sources import ReportSources, ReportTurns
 from services.reporting.usecases.run_lists import RunLists
+from services.reporting.usecases.test_reports import TestReports
 from tests.contract.reporting.tables import read_tables
 from tests.fakes.chassis import FakeClock
 from tests.fakes.reporting_ci_story import CiStory
@@ -91,6 +92,7 @@ class StoredStory(Story):
             read, tests, verdicts, self.clock, turns or ReportTurns(), revision_wait=wait, ended_wait=wait
         )
         self.apps = AppReports(sources)
+        self.tests = TestReports(sources)
         self.runs = RunLists(read)
         self.classified = ClassifiedTests(sources)
         self.quarantines = Quarantines(tests, self.clock)
