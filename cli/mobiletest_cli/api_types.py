@@ -558,6 +558,8 @@ class GateReason(TypedDict):
     quarantine: Quarantine | None
     execution_id: str
     variant: NotRequired[str]
+    failure_message: NotRequired[str]
+    failure_fingerprint: NotRequired[str]
 
 
 class Gate(TypedDict):

@@ -21,6 +21,7 @@ from services.chassis.ids import ID_RULE, is_id
 from services.chassis.proto_values import read_optional, struct_to_json
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
+from services.reporting.model.cells import failure_group
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -75,7 +76,8 @@ def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnap
     run = message.run
     if run.verifies:
         return None
-    return RunSnapshot(
+    item = list_item(run)
+    snapshot = RunSnapshot(
         run_id=_required_id(run.id, "run.id"),
         org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
@@ -96,11 +98,16 @@ def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnap
         created_at=_datetime_field(message, "created_at"),
         attempts=_attempts(run, event_time),
         failure=_failure(run),
-        list_item=list_item(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
+        list_item=item.SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
         variant=_variant(run),
         simulation=_simulation(run),
         bindings_changed="bindings_changed" in run.report_metadata.fields,
     )
+    group = failure_group(snapshot)
+    if group is None:
+        return snapshot
+    item.failure_fingerprint = group.fingerprint
+    return replace(snapshot, list_item=item.SerializeToString(deterministic=True))
 
 
 def _simulation(run: runs_pb2.Run) -> Simulation | None:

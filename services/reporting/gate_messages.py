@@ -8,6 +8,7 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.chassis.turns import in_turns
 from services.reporting.messages import quarantine_message
+from services.reporting.model.cells import MESSAGE_LENGTH
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.compare import ComparedTest, Comparison
 from services.reporting.model.reports.gate import BuildGate, Gate, GateReason
@@ -52,13 +53,15 @@ def _compared_test(test: ComparedTest) -> reports_pb2.ComparedTest:
         test_name=test.test_name,
         status=to_enum_number(reports_pb2.LastStatus, test.status),
         base_status=to_enum_number(reports_pb2.LastStatus, test.base_status),
-        failure_reason=test.failure_reason,
+        failure_reason=test.failure.reason if test.failure else None,
         execution_id=test.execution_id,
         breakage=_breakage(test.breakage),
         classification=to_enum_number(reports_pb2.Classification, test.classification),
         flaky_score=test.flaky_score,
         quarantine=quarantine_message(test.quarantine),
         variant=test.variant or None,
+        failure_message=test.failure.sample_message[:MESSAGE_LENGTH] if test.failure else None,
+        failure_fingerprint=test.failure.fingerprint if test.failure else None,
     )
 
 
@@ -132,4 +135,6 @@ def _reason(reason: GateReason) -> reports_pb2.GateReason:
         breakage=_breakage(reason.breakage),
         quarantine=quarantine_message(reason.quarantine),
         variant=reason.variant or None,
+        failure_message=run.failure_message,
+        failure_fingerprint=run.fingerprint,
     )

@@ -121,7 +121,7 @@ def compare(
 
 def _comparison_row(kind: str, row: Any) -> list[str]:
     breakage = row.get("breakage") or {}
-    reason = " ".join((row.get("failure_reason") or "").split())
+    reason = " ".join((row.get("failure_message") or row.get("failure_reason") or "").split())
     name = f"{row['test_name']} ({row['variant']})" if row.get("variant") else row["test_name"]
     return [kind.replace("_", " "), name, breakage.get("commit_range") or "-", reason]
 

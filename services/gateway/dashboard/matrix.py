@@ -15,6 +15,8 @@ from services.gateway.dashboard.resources import read, read_parts
 
 # How many builds can be chosen; the first is the default.
 BUILDS = (10, 20, 50)
+# Characters of a failure in the tip of a cell; a page has thousands of them.
+TIP_LENGTH = 120
 # Tests on a page.
 TESTS = 200
 GROUPS = 20
@@ -110,7 +112,7 @@ class MatrixSelection:
                 known["tests"][test["test_id"]] = test["test_name"]
                 known["builds"][cell["build_id"]] = cell["build_version"]
                 if failure["last_seen_at"] >= known["last_seen_at"]:
-                    newest = ("last_seen_at", "example_execution_id", "position")
+                    newest = ("last_seen_at", "example_execution_id", "sample_message", "position")
                     known.update({name: failure.get(name) for name in newest})
                 known["first_seen_at"] = min(known["first_seen_at"], failure["first_seen_at"])
 
@@ -157,4 +159,11 @@ def describe(cell: Json) -> str:
     text = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     failing = [each["variant"] for each in cell.get("variants", ()) if each["success"] is False]
     text += f" ({'; '.join(failing[:3])})" if failing else ""
-    return f"{text}: {cell['top_failure_reason']}" if cell["top_failure_reason"] else text
+    failures = cell["failure_details"]
+    return f"{text}: {first_line(failures[0]['sample_message'], TIP_LENGTH)}" if failures else text
+
+
+def first_line(message: str, length: int) -> str:
+    """The first line of a message that has some text, in at most `length` characters."""
+    line = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -9,6 +9,8 @@ from services.reporting.model.tables import Active, Cell, Group, LastRun, NamedV
 
 GROUPS_SHOWN = 5
 SAMPLE_LENGTH = 1000
+# Of the message of a failure in lists, which may have thousands.
+MESSAGE_LENGTH = 500
 
 
 def with_active(cell: Cell, run: RunSnapshot) -> Cell:

@@ -112,12 +112,15 @@ def _comparable(collection: str, document: Document | None) -> Document | None:
 
 
 def _list_item(content: bytes) -> Document | str:
-    """A run as lists show it, without links to artifacts: no event says that an artifact was deleted."""
+    """A run as lists show it, without links to artifacts: no event says that an artifact was deleted. Nor is the
+    fingerprint compared, which follows from the failure and which runs of earlier versions do not have.
+    """
     try:
         item = MessageToDict(reports_pb2.BuildRunItem.FromString(content), preserving_proto_field_name=True)
     except Exception:
         return repr(content)
     item.get("report_metadata", {}).pop("artifacts", None)
+    item.pop("failure_fingerprint", None)
     return item
 
 

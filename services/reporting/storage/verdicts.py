@@ -15,6 +15,7 @@ from services.chassis.mongo import Mongo
 from services.chassis.org_collection import OrgCollection
 from services.chassis.turns import in_turns, list_in_turns, pause
 from services.reporting.model.attempts import Attempt
+from services.reporting.model.cells import MESSAGE_LENGTH
 from services.reporting.model.fingerprint import normalise
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict, SearchSide, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
@@ -267,6 +268,8 @@ def gate_run(document: Document) -> GateRun:
         variant=document.get("variant", ""),
         simulation=_simulation(item.metadata),
         bindings_changed="bindings_changed" in item.report_metadata.fields,
+        failure_message=failure[:MESSAGE_LENGTH] if failure is not None else None,
+        fingerprint=item.failure_fingerprint or None,
     )
 
 

@@ -8,6 +8,7 @@ from services.chassis.context import time_remaining
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.chassis.turns import in_turns, list_in_turns, pause, sorted_in_turns
 from services.reporting.model import counters
+from services.reporting.model.cells import MESSAGE_LENGTH
 from services.reporting.model.reports.gate import BuildGate, ExecutionProgress, Gate, GateCounts, GateRun, decide_result
 from services.reporting.model.reports.gate_sentences import BUILD, build_coverage, execution_coverage, gate_summary
 from services.reporting.model.reports.matrix import row_order
@@ -240,4 +241,6 @@ def _run_of_cell(build: BuildSnapshot, subject: Subject, cell: Cell, run: LastRu
         failure_reason=failure.reason if failure else None,
         expired=True,
         variant=variant_of(subject),
+        failure_message=failure.sample_message[:MESSAGE_LENGTH] if failure else None,
+        fingerprint=failure.fingerprint if failure else None,
     )

@@ -56,7 +56,8 @@ async def test_a_row_has_both_verdicts_the_failure_and_its_breakage(story: Store
     build = story.main("3", pay="failed")
     (row,) = (await story.comparisons.compare(build.id)).still_failing
     assert (row.status, row.base_status) == (LastStatus.FAILED, LastStatus.FAILED)
-    assert (row.test_name, row.failure_reason, row.execution_id) == ("Old name of pay", "went wrong", "ci-0003")
+    assert row.failure is not None
+    assert (row.test_name, row.failure.reason, row.execution_id) == ("Old name of pay", "went wrong", "ci-0003")
     assert row.breakage
     assert row.breakage.commit_range == "c1..c2"
 
@@ -67,14 +68,14 @@ async def test_a_fixed_test_has_the_breakage_of_its_failure(story: StoredCiStory
     story.main("3", pay="failed", go="failed")
     comparison = await story.comparisons.compare(story.main("4", pay="passed", go="infra").id)
     (fixed,), (not_run,) = comparison.fixed, comparison.not_run
-    assert (fixed.failure_reason, fixed.base_status) == (None, LastStatus.FAILED)
+    assert (fixed.failure, fixed.base_status) == (None, LastStatus.FAILED)
     assert [row.breakage.commit_range for row in (fixed, not_run) if row.breakage] == ["c1..c2"] * 2
 
 
 async def test_a_test_that_fails_on_neither_has_no_breakage(story: StoredCiStory) -> None:
     story.main("1", pay="passed")
     (row,) = (await story.comparisons.compare(story.main("2", pay="infra").id)).not_run
-    assert (row.failure_reason, row.breakage) == (None, None)
+    assert (row.failure, row.breakage) == (None, None)
 
 
 async def test_the_newest_verdict_on_each_build_counts(story: StoredCiStory) -> None:

@@ -43,6 +43,8 @@ async def test_a_comparison(service: Service, desk: EventLog) -> None:
     (row,) = compared.newly_failing
     assert (row.test_id, row.status, row.base_status) == (pay, pb.LAST_STATUS_FAILED, pb.LAST_STATUS_PASSED)
     assert (row.failure_reason, row.breakage.commit_range) == ('No "Buy" after <time>', "c1..c2")
+    assert row.failure_message == 'No "Buy" after 30 s'
+    assert len(row.failure_fingerprint) == 16
     assert (row.breakage.first_failing.version, row.breakage.last_passing.version) == ("2", "1")
     assert [test.test_id for test in compared.fixed] == [search]
     assert [(test.test_id, test.status) for test in compared.not_run] == [(waits, pb.LAST_STATUS_NOT_RUN)]
@@ -65,6 +67,9 @@ async def test_a_gate(service: Service, desk: EventLog) -> None:
     (reason,) = gate.reasons
     assert (reason.rule, reason.blocks, reason.build_version) == (pb.GATE_RULE_NEWLY_BROKEN, True, "2")
     assert (reason.failure_reason, reason.breakage.commit_range) == ('No "Buy" after <time>', "c1..c2")
+    compared = await service.reports.CompareBuilds(pb.CompareBuildsRequest(version_id=build[0]))
+    assert reason.failure_message == compared.newly_failing[0].failure_message != ""
+    assert reason.failure_fingerprint == compared.newly_failing[0].failure_fingerprint != ""
     for execution, result, summary in (
         (known, pb.GATE_RESULT_BLOCK, 'Blocked: no run passed; 1 failure does not block (1 known on main: "Log in").'),
         (passed, pb.GATE_RESULT_PASS, "Passed: the only run passed."),

@@ -8,7 +8,7 @@ from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Class
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Quarantine, TestSnapshot, active_quarantine
-from services.reporting.model.tables import Cell, CellKey, LastRun
+from services.reporting.model.tables import Cell, CellKey, Group, LastRun
 from services.reporting.model.variants import KnownVariants, Subject, test_of
 
 Cells = Mapping[Subject, Cell]  # of one build
@@ -16,15 +16,15 @@ Cells = Mapping[Subject, Cell]  # of one build
 
 @dataclass(frozen=True, slots=True)
 class ComparedTest:
-    """A test on both builds. `failure_reason` is that on the build, None unless it fails there; `breakage` that of the
-    failure on the build, else that of the failure on the base.
+    """A test on both builds. `failure` is the most frequent one on the build, None unless it fails there; `breakage` is
+    that of the failure on the build, else that of the failure on the base.
     """
 
     test_id: str
     test_name: str
     status: LastStatus
     base_status: LastStatus
-    failure_reason: str | None
+    failure: Group | None
     execution_id: str | None
     breakage: Breakage | None
     classification: Classification
@@ -131,7 +131,7 @@ def _row(subject: Subject, name: str, known: ComparisonInputs, now: datetime) ->
         test_name=name,
         status=status,
         base_status=_status(base.verdict if base else None),
-        failure_reason=cell.groups[0].reason if fails and cell and cell.groups else None,
+        failure=cell.groups[0] if fails and cell and cell.groups else None,
         execution_id=verdict.execution_id if verdict else None,
         breakage=known.breakages.get(subject),
         classification=assessment.classification,

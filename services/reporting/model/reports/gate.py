@@ -50,7 +50,8 @@ class ExecutionProgress:
 
 @dataclass(slots=True, unsafe_hash=True)
 class GateRun:
-    """A run that a gate judges; `category` and `failure_reason` (normalised) are None when nothing failed.
+    """A run that a gate judges; `category`, `failure_reason` (normalised), `failure_message` (as it was) and its
+    `fingerprint` are None when nothing failed, the last also when it is not known.
 
     Of an expired run no more is known than its ids and its status. Nothing changes one: see `BuildVerdict` for why it
     is not frozen.
@@ -74,6 +75,8 @@ class GateRun:
     variant: str = ""
     simulation: Simulation | None = None
     bindings_changed: bool = False
+    failure_message: str | None = None
+    fingerprint: str | None = None
 
     @property
     def subject(self) -> Subject:
