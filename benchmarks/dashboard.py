@@ -1,5 +1,7 @@
 """The weight of each page of the dashboard, and how soon it can be used: `python -m benchmarks.dashboard [ROUNDS]`.
 
+With `large` in place of ROUNDS: every page on the data of `python -m examples.large`, which the running stack has.
+
 On the example workspace, or on an app of 50 builds and 100 tests that has run so often (200 times: 1,000,000 runs). The
 runs are written into reporting's database, so that their own pages have nothing to show and are left out. In Chromium,
 in turns with a page that has nothing on it: what a browser without a cache receives (compressed), with the files of all
@@ -11,16 +13,15 @@ import random
 import statistics
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import uvloop
-from playwright.async_api import Browser, BrowserContext, CDPSession, Page
+from playwright.async_api import Browser, BrowserContext, Page
 
-from benchmarks import history
+from benchmarks import history, large_pages
+from benchmarks.page_weights import Weights, fresh_page, watch
 from deploy.local import stack
 from deploy.local.commands import load_examples
 from deploy.screenshots import chromium, example_paths, sign_in
@@ -32,16 +33,6 @@ from services.reporting.storage.documents import CELLS, GROUPS, HISTORIES
 ROUNDS = 7
 EMPTY = "/healthz"
 MODEL = content("shop-android/1.0.0.yaml")
-
-
-@dataclass
-class Weights:
-    """What a page has loaded, in compressed bytes; `kinds` are the kinds of its requests by their ids."""
-
-    bytes: int = 0
-    html: int = 0
-    requests: int = 0
-    kinds: dict[str, str] = field(default_factory=dict)
 
 
 async def main(rounds: int) -> None:
@@ -102,19 +93,6 @@ async def measure(browser: Browser, context: BrowserContext, name: str, address:
     return f"| {name} | {weights.html / 1024:.1f} | {weights.bytes / 1024:.1f} | {weights.requests} | {times} |"
 
 
-@asynccontextmanager
-async def fresh_page(browser: Browser, context: BrowserContext, empty: str) -> AsyncIterator[Page]:
-    """A page of a browser that has the session, nothing in its cache, and a window that has settled.
-
-    Chromium loads pages of its own when a window opens, which would take the cores from ours.
-    """
-    fresh = await browser.new_context(storage_state=await context.storage_state())
-    page = await fresh.new_page()
-    await page.goto(empty, wait_until="networkidle")
-    yield page
-    await fresh.close()
-
-
 async def weigh(page: Page, address: str) -> Weights:
     """What a page loads."""
     session = await page.context.new_cdp_session(page)
@@ -122,23 +100,6 @@ async def weigh(page: Page, address: str) -> Weights:
     await watch(session, weights)
     await page.goto(address, wait_until="networkidle")
     return weights
-
-
-async def watch(session: CDPSession, weights: Weights) -> None:
-    """Add up what comes."""
-
-    def begin(event: dict[str, object]) -> None:
-        weights.kinds[str(event["requestId"])] = str(event["type"])
-
-    def finish(event: dict[str, Any]) -> None:
-        weights.bytes += int(event["encodedDataLength"])
-        weights.requests += 1
-        if weights.kinds.get(event["requestId"]) == "Document":
-            weights.html = int(event["encodedDataLength"])
-
-    session.on("Network.responseReceived", begin)
-    session.on("Network.loadingFinished", finish)
-    await session.send("Network.enable")
 
 
 async def usable_after(page: Page, address: str) -> float:
@@ -150,4 +111,7 @@ async def usable_after(page: Page, address: str) -> float:
 
 if __name__ == "__main__":
     uvloop.install()
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 0))
+    if sys.argv[1:] == ["large"]:
+        asyncio.run(large_pages.main(large_pages.running_stack()))
+    else:
+        asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 0))
