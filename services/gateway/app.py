@@ -24,7 +24,7 @@ from services.gateway.auth.rate_limits import RateLimiter
 from services.gateway.cli_wheel import CliWheel
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.dashboard.assets import Assets
-from services.gateway.dashboard.pages import AUTHENTICATION, set_up
+from services.gateway.dashboard.pages import AUTHENTICATION, set_up, show_unknown
 from services.gateway.dashboard.resources import OPERATIONS
 from services.gateway.dashboard.routes import dashboard_routes
 from services.gateway.handlers.unary import UnaryHandler
@@ -175,7 +175,7 @@ def _application(
     authentication = Authentication(authenticator, limiter, settings.max_request_timeout_seconds)
     rest, operations = build_routes(settings, Upstreams(channels), health, closing, open_streams)
     dashboard = dashboard_routes(channels["catalog"], authenticator, limiter, assets)
-    app = build_application([*rest, *dashboard, *CliWheel().routes], authentication)
+    app = build_application([*rest, *dashboard, *CliWheel().routes], authentication, show_unknown)
     app[AUTHENTICATION], app[OPERATIONS] = authentication, operations
     set_up(app, assets)
     if settings.public_url:

@@ -91,7 +91,7 @@ async def test_the_days_of_the_trend_are_a_link(visitor: Visitor, world: World) 
     await expect(page.get_by_role("link", name="60 days")).to_have_attribute("aria-current", "true")
     await expect(page.get_by_text("No run has ended in the last 60 days")).to_be_visible()
     await visitor.open(f"/apps/{app['id']}?days=61")
-    await expect(page.get_by_role("heading", name="This did not work")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Not understood")).to_be_visible()
 
 
 async def test_another_build_becomes_the_current_one(ci: Ci, visitor: Visitor) -> None:

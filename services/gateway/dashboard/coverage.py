@@ -10,6 +10,7 @@ import orjson
 from aiohttp import web
 
 from services.chassis.turns import in_turns
+from services.gateway.dashboard.error_pages import PageUnknown, parse_page
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_parts
 from services.gateway.dashboard.tests import default_version, start_request
@@ -56,9 +57,15 @@ async def show_coverage(request: web.Request) -> Values:
 
 
 def paginate(items: Sequence[Any], page: str) -> Json:
-    """The items of a page and where it stands; another text than the number of a page is the first or the last."""
-    last = max(1, ceil(len(items) / TESTS))
-    number = min(last, max(1, int(page[:9]))) if page.isascii() and page.isdecimal() else 1
+    """The items of a page and where it stands.
+
+    Raises:
+        HttpError: the text is not the number of a page.
+        PageUnknown: there are fewer pages.
+    """
+    last, number = max(1, ceil(len(items) / TESTS)), parse_page(page)
+    if number > last:
+        raise PageUnknown(number, last)
     return {
         "items": items[(number - 1) * TESTS : number * TESTS],
         "page": number,

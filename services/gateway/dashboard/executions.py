@@ -7,6 +7,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from services.gateway.dashboard.apps import base_branch_of, repository_url
+from services.gateway.dashboard.error_pages import PageUnknown
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.dashboard.step_proposals import read_proposal
@@ -113,11 +114,20 @@ async def show_queue(request: web.Request) -> Values:
     """A page of the waiting runs, and the workers."""
     query = request.query
     waiting, workers = await asyncio.gather(
-        read(request, "ListQueuedRuns", page=query.get("page"), page_size=PAGE_SIZE),
-        read(request, "ListWorkers", page=query.get("workers"), page_size=WORKERS_PAGE_SIZE),
+        _read_shrinking(request, "ListQueuedRuns", page=query.get("page"), page_size=PAGE_SIZE),
+        _read_shrinking(request, "ListWorkers", page=query.get("workers"), page_size=WORKERS_PAGE_SIZE),
     )
     return {
         "queue": waiting,
         "workers": workers,
         "poll_seconds": POLL_SECONDS,
     }
+
+
+async def _read_shrinking(request: web.Request, operation: str, *, page: str | None, page_size: int) -> Any:
+    """A page of a list; the last one, with `missing_page`, if the list has become shorter since somebody opened it."""
+    try:
+        return await read(request, operation, page=page, page_size=page_size)
+    except PageUnknown as error:
+        shown = await read(request, operation, page=error.last, page_size=page_size)
+        return {**shown, "missing_page": error.number}

@@ -4,12 +4,14 @@ import asyncio
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 from typing import Any
 
 import orjson
 from aiohttp import web
 
 from services.chassis.turns import in_turns
+from services.gateway.dashboard.error_pages import PageUnknown
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_parts
 
@@ -29,7 +31,11 @@ Json = Mapping[str, Any]
 
 @with_session
 async def show_matrix(request: web.Request) -> Values:
-    """The tests of an app on its newest builds, or on a page of older ones."""
+    """The tests of an app on its newest builds, or on a page of older ones.
+
+    Raises:
+        PageUnknown: the app has fewer builds.
+    """
     query = request.query
     chosen = query.get("builds", "")
     size = int(chosen) if chosen in map(str, BUILDS) else BUILDS[0]
@@ -37,6 +43,9 @@ async def show_matrix(request: web.Request) -> Values:
         read(request, "GetApp"),
         read_parts(request, "GetTestMatrix", page=query.get("page"), page_size=size),
     )
+    last = max(1, ceil(matrix["total_builds"] / size))
+    if matrix["page"] > last:
+        raise PageUnknown(matrix["page"], last)
     matrix["builds"] = [*map(orjson.loads, matrix["builds"])]
     filters = {name: query.get(name, "") for name in ("search", "class", "order")}
     selection = MatrixSelection(filters["search"], filters["class"], filters["order"])

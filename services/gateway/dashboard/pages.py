@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +14,8 @@ from aiohttp.typedefs import Handler
 from services.chassis.context import bind
 from services.chassis.turns import list_in_turns
 from services.gateway.dashboard.assets import Assets
+from services.gateway.dashboard.error_pages import explain
+from services.gateway.dashboard.permissions import may_call, scopes_of_operations
 from services.gateway.dashboard.resources import read
 from services.gateway.http.authentication import AccessRule, Authentication
 from services.gateway.http.json_responses import HttpError, map_error
@@ -27,6 +30,8 @@ AUTHENTICATION = web.AppKey("authentication", Authentication)
 # Who may see pages; each operation that a page calls checks its own scope.
 READERS = AccessRule("read")
 SIGN_IN = "/sign-in"
+# Below this prefix programs ask, and get JSON.
+REST = "/api/"
 # Parts of a template that are rendered between two looks at the clock: each takes microseconds.
 PARTS_AT_ONCE = 50
 _POLICY = "; ".join(
@@ -65,6 +70,7 @@ def set_up(app: web.Application, assets: Assets) -> None:
     )
     environment.globals["asset"] = assets.url
     environment.globals["imports"] = assets.imports
+    environment.globals["scope_of"] = scopes_of_operations().__getitem__
 
 
 def with_session(load: Load) -> Load:
@@ -108,9 +114,27 @@ def _for_readers(show: Handler) -> Handler:
             with bind(context.caller):
                 return await show(request)
         except Exception as error:
-            return _refuse(request, map_error(error, request[REQUEST_ID]))
+            return await _refuse(request, map_error(error, request[REQUEST_ID]))
 
     return handle
+
+
+async def show_unknown(request: web.Request) -> web.StreamResponse:
+    """What a browser sees at an address without a page; whatever else asks gets an error as JSON.
+
+    Raises:
+        HttpError: 404.
+    """
+    error = HttpError(404, "Not Found", "PATH_UNKNOWN")
+    if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD) or not _is_for_people(request):
+        raise error
+    with suppress(Exception):  # who has not signed in, or asks too often, sees the page without a name
+        await request.app[AUTHENTICATION].authenticate(request, READERS)
+    return await _show_error(request, error)
+
+
+def _is_for_people(request: web.Request) -> bool:
+    return "text/html" in request.headers.get(hdrs.ACCEPT, "") and not request.path.startswith(REST)
 
 
 def render(request: web.Request, template: str, values: Values, status: int = 200) -> web.Response:
@@ -127,15 +151,31 @@ async def render_in_turns(request: web.Request, template: str, values: Values) -
 
 def _with_shared(request: web.Request, values: Values) -> Values:
     token = session_token(request)
-    return {"csrf": csrf_token(token) if token else "", "path": request.path, **values}
+    may = may_call(request[REQUEST_CONTEXT].caller.scopes)
+    return {"csrf": csrf_token(token) if token else "", "path": request.path, "may": may, **values}
 
 
 def _response(text: str, status: int = 200) -> web.Response:
     return web.Response(status=status, text=text, content_type="text/html", headers=SECURITY_HEADERS)
 
 
-def _refuse(request: web.Request, error: HttpError) -> web.StreamResponse:
+async def _refuse(request: web.Request, error: HttpError) -> web.StreamResponse:
     if error.status != 401:
-        return render(request, "error.html", {"error": error}, error.status)
+        return await _show_error(request, error)
     place = f"{SIGN_IN}?next={quote(request.path_qs, safe='')}"
     return web.Response(status=303, headers={hdrs.LOCATION: place})
+
+
+async def _show_error(request: web.Request, error: HttpError) -> web.Response:
+    page = explain(request, error)
+    return render(request, "error.html", {"error": page, **await _key(request, page.status)}, page.status)
+
+
+async def _key(request: web.Request, status: int) -> Values:
+    """The key of the caller as `key`; nothing if there is none, or if reading it would not work either."""
+    context = request[REQUEST_CONTEXT]
+    if not context.caller.subject or status >= 500 or status == 429:
+        return {}
+    with suppress(HttpError), bind(context.caller):
+        return {"key": await read(request, "GetCurrentApiKey")}
+    return {}

@@ -8,6 +8,7 @@ from aiohttp import web
 from google.protobuf.message import Message
 
 from services.chassis.turns import list_in_turns
+from services.gateway.dashboard.error_pages import PageUnknown
 from services.gateway.encoders import is_texts, parts_encoder, text_encoder
 from services.gateway.handlers.unary import UnaryHandler
 from services.gateway.http.json_responses import HttpError, map_error
@@ -38,8 +39,13 @@ async def read_parts(request: web.Request, operation: str, **parameters: Any) ->
 
     Raises:
         HttpError: the request cannot be answered.
+        PageUnknown: the list does not have the page that is wanted.
     """
-    return await _call(request, operation, parameters, _encode_parts)
+    parts = await _call(request, operation, parameters, _encode_parts)
+    last = max(1, parts.get("total_pages", 1))
+    if parameters.get("page") and parts.get("page", 1) > last:
+        raise PageUnknown(parts["page"], last)
+    return parts
 
 
 async def read_tagged(request: web.Request, operation: str, **parameters: Any) -> tuple[Any, str]:

@@ -35,8 +35,14 @@ class Route:
     access: AccessRule = PUBLIC
 
 
-def build_application(routes: Iterable[Route], authentication: Authentication) -> web.Application:
-    """An application that answers everything in JSON.
+async def _unknown_path(request: web.Request) -> web.StreamResponse:
+    raise HttpError(404, "Not Found", "PATH_UNKNOWN")
+
+
+def build_application(
+    routes: Iterable[Route], authentication: Authentication, unknown: Handler = _unknown_path
+) -> web.Application:
+    """An application that answers errors in JSON; `unknown` answers requests whose path has no route.
 
     Raises:
         ValueError: two routes are the same.
@@ -57,7 +63,8 @@ def build_application(routes: Iterable[Route], authentication: Authentication) -
         group = list(of_path)
         for pattern in (path, f"{path}/"):
             _add_resource(app, pattern, group, authentication)
-    _add_route(app.router.add_resource(f"{UNKNOWN_PATH[:-1]}:.*}}"), hdrs.METH_ANY, _unknown_path, authentication)
+    everything_else = app.router.add_resource(f"{UNKNOWN_PATH[:-1]}:.*}}")
+    _add_route(everything_else, hdrs.METH_ANY, _known_methods(unknown), authentication)
     return app
 
 
@@ -93,9 +100,12 @@ def _refuse_others(allowed: Iterable[str]) -> Handler:
     return refuse
 
 
-async def _unknown_path(request: web.Request) -> web.StreamResponse:
-    _check_method(request)
-    raise HttpError(404, "Not Found", "PATH_UNKNOWN")
+def _known_methods(handler: Handler) -> Handler:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        _check_method(request)
+        return await handler(request)
+
+    return handle
 
 
 def _check_method(request: web.Request) -> None:

@@ -3,6 +3,8 @@
 import pytest
 
 from services.gateway.dashboard.coverage import STATES, TESTS, is_missing, paginate, state_of
+from services.gateway.dashboard.error_pages import PageUnknown
+from services.gateway.http.json_responses import HttpError
 
 
 @pytest.mark.parametrize(
@@ -31,10 +33,7 @@ def test_a_run_without_a_verdict_is_neither_failed_nor_passed(
     assert state in STATES
 
 
-@pytest.mark.parametrize(
-    ("page", "number"),
-    [("", 1), ("1", 1), ("2", 2), ("3", 3), ("4", 3), ("9" * 5000, 3), ("0", 1), ("-1", 1), ("²", 1)],
-)
+@pytest.mark.parametrize(("page", "number"), [("", 1), ("1", 1), ("2", 2), ("3", 3)])
 def test_a_page_has_what_one_screen_shows(page: str, number: int) -> None:
     shown = paginate(range(2 * TESTS + 1), page)
     assert (shown["page"], shown["total_pages"]) == (number, 3)
@@ -42,8 +41,22 @@ def test_a_page_has_what_one_screen_shows(page: str, number: int) -> None:
     assert (shown["has_previous"], shown["has_next"]) == (number > 1, number < 3)
 
 
+@pytest.mark.parametrize("page", ["4", "2147483647"])
+def test_a_page_after_the_last_one_is_unknown(page: str) -> None:
+    with pytest.raises(PageUnknown) as error:
+        paginate(range(2 * TESTS + 1), page)
+    assert error.value.last == 3
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "²", "two", "2147483648", "9" * 5000])
+def test_what_is_no_number_of_a_page_is_refused(page: str) -> None:
+    with pytest.raises(HttpError) as error:
+        paginate(range(2 * TESTS + 1), page)
+    assert (error.value.status, error.value.code) == (422, "VALIDATION_FAILED")
+
+
 def test_an_empty_list_has_one_page() -> None:
-    assert paginate([], "7") == {
+    assert paginate([], "") == {
         "items": [],
         "page": 1,
         "total_pages": 1,

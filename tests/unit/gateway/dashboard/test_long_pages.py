@@ -10,10 +10,12 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 from mobiletest.reporting.v1 import reports_pb2
 
+from services.chassis.context import Caller
 from services.gateway.dashboard.assets import Assets
 from services.gateway.dashboard.matrix import GROUPS, TESTS, MatrixSelection
 from services.gateway.dashboard.pages import render_in_turns, set_up
 from services.gateway.dashboard.resources import OPERATIONS, read, read_parts
+from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
 from services.gateway.page_turns import RenderAs, T
 
 SEEN = "2026-11-28T12:00:00Z"
@@ -87,6 +89,7 @@ async def test_a_page_is_rendered_in_slices() -> None:
     app = web.Application()
     set_up(app, Assets())
     request = make_mocked_request("GET", "/apps/7/matrix", app=app)
+    request[REQUEST_CONTEXT] = RequestContext(Caller("org", scopes=frozenset(["read"])))
     response, turns = await turns_during(render_in_turns(request, "matrix.html", values))
     assert response.text.count('class="cell passed"') == 50 * TESTS
     assert turns > 5
