@@ -171,6 +171,13 @@ class Tests(LiveEntities[Test], Protocol):
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         """The quarantines of those of the tests that have one, by the test's id; some may be over."""
 
+    async def selected(self, test_ids: Collection[str], tags: Collection[str]) -> Sequence[Test]:
+        """The live tests that have one of the ids or of the tags, without steps and variables, by name, ids breaking ties.
+
+        Raises:
+            InvalidArgument: as for `with_deleted`.
+        """
+
     async def tagged(self, tags: Collection[str], *, most_bytes: int = PLAN_BYTES) -> Sequence[Test]:
         """The tests that carry any of the tags, by name, ids breaking ties.
 

@@ -66,6 +66,7 @@ class Story:
         change = {"run_config": {"execution_mode": {"retries": 0}, "fallback_trigger": "never"}}
         await record("UpdateWorkflow", self.workflow["id"], sent=Sent(json=change))
         await record("GetWorkflow", self.workflow["id"])
+        await record("ListWorkflowTests", self.workflow["id"])
         await record("ListWorkflows", search="smoke")
         await record("ListAttachments", self.app["id"])
         await record("GetTest", self.log_in["id"])

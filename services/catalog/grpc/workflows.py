@@ -12,7 +12,8 @@ from mobiletest.types.v1 import run_config_pb2
 
 from mobiletest_automation.flows.environment import mask_environment
 from mobiletest_automation.flows.labels import normalize
-from services.catalog.grpc.conversions import env_message, named_fields, page_of
+from services.catalog.grpc.conversions import env_message, named_fields, page_of, platform_number
+from services.catalog.model.tests import Test
 from services.catalog.model.values import Json
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
 from services.catalog.usecases.workflows import NewWorkflow, WorkflowUseCases
@@ -43,6 +44,14 @@ class WorkflowsServicer(workflows_pb2_grpc.WorkflowsServicer):
 
     async def GetWorkflow(self, request: workflows_pb2.GetWorkflowRequest, context: Any) -> workflows_pb2.Workflow:
         return workflow_message(await self._usecases.get(request.workflow_id))
+
+    async def ListWorkflowTests(
+        self, request: workflows_pb2.ListWorkflowTestsRequest, context: Any
+    ) -> workflows_pb2.ListWorkflowTestsResponse:
+        workflow, listed = await self._usecases.tests(request.workflow_id, page_of(request))
+        in_order = frozenset(workflow.test_ids)
+        items = (_test_message(test, is_listed=test.id in in_order) for test in listed.items)
+        return workflows_pb2.ListWorkflowTestsResponse(items=items, **page_fields(request, listed.total))
 
     async def UpdateWorkflow(
         self, request: workflows_pb2.UpdateWorkflowRequest, context: Any
@@ -86,6 +95,11 @@ def workflow_message(workflow: Workflow) -> workflows_pb2.Workflow:
         updated_at=to_timestamp(workflow.updated_at),
         revision=workflow.revision,
     )
+
+
+def _test_message(test: Test, *, is_listed: bool) -> workflows_pb2.WorkflowTest:
+    platform = platform_number(test.platform)
+    return workflows_pb2.WorkflowTest(test_id=test.id, test_name=test.name, platform=platform, is_listed=is_listed)
 
 
 def build_config(message: run_config_pb2.BuildConfig) -> BuildConfig:

@@ -1,10 +1,11 @@
 """Workflows: an ordered selection of tests, with the builds and settings they run with."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from mobiletest_automation.flows.environment import Environment
+from services.catalog.model.tests import Test
 from services.catalog.model.values import Json, Platform
 
 
@@ -71,6 +72,15 @@ class Workflow:
     max_parallel: int | None = None
     revision: int = 1
     deleted_at: datetime | None = None
+
+
+def order_tests(workflow: Workflow, listed: Mapping[str, Test], tagged: Iterable[Test]) -> list[Test]:
+    """The tests of the workflow as they start: of `listed`, by id, those it lists, then those of `tagged` that have one of
+    its tags, each once.
+    """
+    tags, ids = set(workflow.tags), set(workflow.test_ids)
+    further = [test for test in tagged if test.id not in ids and not tags.isdisjoint(test.tags)]
+    return [*(listed[id_] for id_ in workflow.test_ids if id_ in listed), *further]
 
 
 def mark_workflow_deleted(workflow: Workflow, at: datetime) -> Workflow:

@@ -27,6 +27,7 @@ from services.catalog.storage.documents import (
 from services.catalog.storage.test_steps import MongoTestSteps, SharedSteps, encode_steps, shared_fields, steps_of
 from services.chassis.mongo import Document
 from services.chassis.org_collection import OrgCollection
+from services.chassis.text_search import fold_case
 
 TESTS = "tests"
 TEST_VERSIONS = "test_versions"
@@ -84,6 +85,15 @@ class MongoTests(MongoLiveEntities[Test]):
         if not tags:
             return ()
         return await self._planned({"tags": {"$in": list(tags)}, **IS_LIVE}, most_bytes, _BY_NAME)
+
+    async def selected(self, test_ids: Collection[str], tags: Collection[str]) -> Sequence[Test]:
+        fields = {"env": 0, **_with(False)["projection"]}
+        conditions: list[Document] = [id_condition(test_ids)] if test_ids else []
+        if tags:
+            conditions.append({"tags": {"$in": list(tags)}})
+        found = await asyncio.gather(*(self._find(condition, projection=fields) for condition in conditions))
+        by_id = {test.id: test for tests in found for test in tests}
+        return sorted(by_id.values(), key=lambda test: (fold_case(test.name), test.id))
 
     async def _planned(self, condition: Document, most_bytes: int, sort: Any = None) -> Sequence[Test]:
         """Tests with all their steps, which take long to decode: other requests have their turns in between."""

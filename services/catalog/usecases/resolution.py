@@ -20,7 +20,7 @@ from services.catalog.model.resolution import (
 )
 from services.catalog.model.tests import PLAN_BYTES, Test
 from services.catalog.model.values import InvalidValue, Platform
-from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
+from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow, order_tests
 from services.catalog.ports import Store
 from services.catalog.usecases.errors import invalid_argument, reports_violations, require
 from services.chassis.errors import InvalidArgument
@@ -62,9 +62,7 @@ class SelectedTests:
 
     def of(self, workflow: Workflow) -> list[Test]:
         """Those listed, in order, then those tagged, by name, each once."""
-        listed, tags = set(workflow.test_ids), set(workflow.tags)
-        further = [test for test in self.tagged if test.id not in listed and not tags.isdisjoint(test.tags)]
-        return [*(self.listed[id_] for id_ in workflow.test_ids if id_ in self.listed), *further]
+        return order_tests(workflow, self.listed, self.tagged)
 
 
 class ResolutionUseCases:

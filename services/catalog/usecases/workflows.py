@@ -6,10 +6,10 @@ from typing import Any
 
 from mobiletest_automation.flows.environment import NO_ENVIRONMENT
 from services.catalog.model.resolution import Candidates, check_choice
-from services.catalog.model.tests import validate_tags
+from services.catalog.model.tests import Test, validate_tags
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import Counts, InvalidValue, Json, ListPage, Page, Platform
-from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow, mark_workflow_deleted
+from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow, mark_workflow_deleted, order_tests
 from services.catalog.ports import Limits, Records, Store, Transaction
 from services.catalog.usecases.errors import (
     invalid_argument,
@@ -107,6 +107,18 @@ class WorkflowUseCases:
             NotFound: it does not exist.
         """
         return require(await self._store.workflows.get(workflow_id), "Workflow")
+
+    async def tests(self, workflow_id: str, page: Page) -> tuple[Workflow, ListPage[Test]]:
+        """The workflow with a page of its tests, without steps, in the order in which they start.
+
+        Raises:
+            NotFound: it does not exist.
+            InvalidArgument: the tests are too large together (TOO_LARGE).
+        """
+        workflow = await self.get(workflow_id)
+        found = await self._store.tests.selected(workflow.test_ids, workflow.tags)
+        ordered = order_tests(workflow, {test.id: test for test in found}, found)
+        return workflow, ListPage(ordered[page.offset : page.offset + page.size], len(ordered))
 
     @reports_violations
     async def update(self, workflow_id: str, changes: WorkflowChanges, expected: Collection[int] = ()) -> Workflow:

@@ -110,6 +110,14 @@ async def test_tagged_tests_come_by_name(store: MongoStore) -> None:
     assert [t.name for t in await store.tests.tagged(["x", "y"])] == ["Alpha", "beta"]
 
 
+async def test_selected_tests_come_by_name_without_steps(store: MongoStore) -> None:
+    await store.tests.add(a_test("1", name="beta", tags=("x", "y"), steps=STEPS))
+    await store.tests.add(a_test("2", name="Alpha"))
+    await store.tests.add(a_test("3", name="gamma", tags=("z",)))
+    assert [(t.name, t.steps) for t in await store.tests.selected(["1", "2"], ["y"])] == [("Alpha", ()), ("beta", ())]
+    assert await store.tests.selected([], []) == []
+
+
 async def test_versions_come_newest_first(store: MongoStore) -> None:
     kept = [TestVersion("test", org(), number, STEPS[:number], at(number)) for number in (1, 2, 3)]
     for version in kept:

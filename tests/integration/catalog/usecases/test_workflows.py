@@ -125,6 +125,20 @@ async def test_a_plan_holds_the_listed_tests_then_the_tagged(catalog: Catalog, a
     assert {run.build.version for run in resolved.runs if run.build} == {"2"}
 
 
+async def test_the_tests_of_a_workflow_are_listed_as_they_start(catalog: Catalog) -> None:
+    """A test that was deleted is out of the workflow."""
+    b, gone = await written(catalog, "b", "smoke"), await written(catalog, "gone")
+    for name in ("d", "C"):
+        await written(catalog, name, "smoke")
+    workflow = await catalog.workflows.create(NewWorkflow("w", test_ids=(b, gone), tags=("smoke", "none")))
+    await catalog.tests.delete(gone)
+    listed = (await catalog.workflows.tests(workflow.id, Page(1, 2)))[1]
+    assert ([test.name for test in listed.items], listed.total) == (["b", "C"], 3)
+    assert [test.name for test in (await catalog.workflows.tests(workflow.id, Page(2, 2)))[1].items] == ["d"]
+    with pytest.raises(NotFound):
+        await catalog.workflows.tests(str(uuid4()), Page(1, 2))
+
+
 async def test_a_plan_gathers_what_the_rules_ask_for(catalog: Catalog, app: App) -> None:
     """The request's version, the pin, the workflow's, the app's current."""
     test = await written(catalog, "t", app=app)
