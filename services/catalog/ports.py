@@ -172,7 +172,7 @@ class Tests(LiveEntities[Test], Protocol):
         """The quarantines of those of the tests that have one, by the test's id; some may be over."""
 
     async def selected(self, test_ids: Collection[str], tags: Collection[str]) -> Sequence[Test]:
-        """The live tests that have one of the ids or of the tags, without steps and variables, by name, ids breaking ties.
+        """The live tests with one of the ids or tags, without steps and variables, by name, ids breaking ties.
 
         Raises:
             InvalidArgument: as for `with_deleted`.

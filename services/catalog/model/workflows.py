@@ -75,8 +75,8 @@ class Workflow:
 
 
 def order_tests(workflow: Workflow, listed: Mapping[str, Test], tagged: Iterable[Test]) -> list[Test]:
-    """The tests of the workflow as they start: of `listed`, by id, those it lists, then those of `tagged` that have one of
-    its tags, each once.
+    """The tests of the workflow as they start: of `listed`, by id, those it lists, then those of `tagged` that have any
+    of its tags, each once.
     """
     tags, ids = set(workflow.tags), set(workflow.test_ids)
     further = [test for test in tagged if test.id not in ids and not tags.isdisjoint(test.tags)]
