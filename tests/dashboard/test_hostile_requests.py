@@ -38,6 +38,10 @@ PAGES = {
     "/tests/{test}/history": ("page",),
     "/tests/{test}/run": (),
     "/tests/{test}/try": (),
+    "/workflows": ("page", "search"),
+    "/workflows/new": (),
+    "/workflows/{workflow}": ("app", "page", "tests", "version"),
+    "/workflows/{workflow}/edit": (),
     "/docs": ("q",),
     "/sign-in": ("next",),
 }
@@ -66,7 +70,14 @@ async def addresses(world: World, api: Api) -> dict[str, tuple[str, ...]]:
     app, build, test, workflow = await world.passing_app()
     execution = (await world.run(workflow))["id"]
     run = (await api.get(f"/executions/{execution}/runs")).body["items"][0]["id"]
-    ids = {"app": app["id"], "build": build["id"], "test": test["id"], "execution": execution, "run": run}
+    ids = {
+        "app": app["id"],
+        "build": build["id"],
+        "test": test["id"],
+        "workflow": workflow["id"],
+        "execution": execution,
+        "run": run,
+    }
     return {page.format(**ids): parameters for page, parameters in PAGES.items()}
 
 

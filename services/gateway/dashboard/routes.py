@@ -5,7 +5,7 @@ from aiohttp import web
 from services.chassis.grpc_channel import Channel
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.rate_limits import RateLimiter
-from services.gateway.dashboard import apps, coverage, executions, matrix, settings, tests, versions
+from services.gateway.dashboard import apps, coverage, executions, matrix, settings, tests, versions, workflows
 from services.gateway.dashboard.assets import PREFIX, Assets
 from services.gateway.dashboard.pages import SIGN_IN, page, redirection, render
 from services.gateway.dashboard.sessions import SessionHandlers, show_sign_in
@@ -46,6 +46,10 @@ def dashboard_routes(
         Route("GET", "/tests/{test_id}/history", page("history.html", tests.show_history)),
         Route("GET", "/tests/{test_id}/run", page("run_test.html", tests.show_starts)),
         Route("GET", "/tests/{test_id}/try", page("try.html", tests.show_last_screen)),
+        Route("GET", "/workflows", page("workflows.html", workflows.list_workflows)),
+        Route("GET", "/workflows/new", page("workflow_form.html", workflows.new_workflow)),
+        Route("GET", "/workflows/{workflow_id}", page("workflow.html", workflows.show_workflow)),
+        Route("GET", "/workflows/{workflow_id}/edit", page("workflow_form.html", workflows.edit_workflow)),
         Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler(bodies).handle, AccessRule("read")),
         Route("GET", "/docs", _show_reference),
         Route("GET", SIGN_IN, show_sign_in),

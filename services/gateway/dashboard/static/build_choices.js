@@ -1,0 +1,58 @@
+// The builds of the app that is chosen in another field: <select data-chosen="1.0.0">, with data-follows also its current build.
+import { call } from "./api.js";
+
+const BUILDS = 100;
+
+/** Fill `builds` whenever another app is chosen in `apps`, and call `changed` then. */
+export function followApp(apps, builds, changed) {
+  const fill = async () => {
+    const app = apps.value;
+    builds.closest(".field").hidden = !app;
+    builds.replaceChildren();
+    changed();
+    if (!app) return;
+    const listed = await list(app);
+    if (apps.value !== app) return; // another one was chosen meanwhile
+    builds.replaceChildren(...options(builds, apps.selectedOptions[0].dataset.current, listed));
+    changed();
+  };
+  apps.addEventListener("change", () => {
+    builds.dataset.chosen = "";
+    fill();
+  });
+  builds.addEventListener("change", () => {
+    builds.dataset.chosen = builds.value;
+    changed();
+  });
+  fill();
+}
+
+/** The version that is chosen, also before the builds are known; null for the current one. */
+export function versionOf(builds) {
+  return (builds.options.length ? builds.value : builds.dataset.chosen) || null;
+}
+
+async function list(app) {
+  try {
+    return await call("GET", `/api/v1/apps/${app}/builds?page_size=${BUILDS}`);
+  } catch {
+    return { items: [], has_next: true }; // the current build and the chosen one can still be chosen
+  }
+}
+
+function options(builds, current, { items, has_next: hasMore }) {
+  const { chosen, follows } = builds.dataset;
+  const versions = items.map(({ version }) => version);
+  if (current && !versions.includes(current)) versions.unshift(current);
+  const choices = versions.map((version) => choice(version, version === current ? `${version} (current)` : version));
+  if (chosen && !versions.includes(chosen)) choices.push(choice(chosen, hasMore ? chosen : `${chosen} (no such build)`));
+  if (follows !== undefined) choices.unshift(choice("", `Its current build${current ? `, now ${current}` : ""}`));
+  const wanted = chosen || (follows === undefined ? current : "");
+  const selected = choices.find(({ value }) => value === wanted) ?? choices[0];
+  if (selected) selected.selected = true;
+  return choices;
+}
+
+function choice(value, text) {
+  return new Option(text, value);
+}

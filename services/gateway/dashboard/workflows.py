@@ -1,0 +1,141 @@
+"""The pages of workflows: all of them, one with its start and its history, and the form that makes or changes one."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from services.chassis.turns import list_in_turns
+from services.gateway.dashboard.coverage import paginate
+from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.resources import read, read_parts, read_tagged
+from services.gateway.dashboard.workflow_settings import env_lines, settings_of
+from services.gateway.http.json_responses import HttpError
+
+# Workflows on a page, each with its last execution, which is a read of its own.
+PAGE_SIZE = 20
+EXECUTIONS, APPS = 20, 500
+# The most tests that a workflow lists by id; those of its tags may be more.
+TESTS = 1_000
+PLATFORMS = (("Android", "android_build"), ("iOS", "ios_build"))
+
+Json = Mapping[str, Any]
+
+
+@with_session
+async def list_workflows(request: web.Request) -> Values:
+    """A page of the workflows, searched by name, each with its last execution and the apps that it names."""
+    search = request.query.get("search", "").strip()
+    workflows = await read(
+        request, "ListWorkflows", search=search or None, page=request.query.get("page"), page_size=PAGE_SIZE
+    )
+    items = workflows["items"]
+    last, apps = await asyncio.gather(
+        asyncio.gather(*(_last_execution(request, workflow["id"]) for workflow in items)),
+        _named_apps(request, items),
+    )
+    rows = [(workflow, execution, builds_of(workflow, apps)) for workflow, execution in zip(items, last, strict=True)]
+    return {"workflows": workflows, "rows": rows, "search": search}
+
+
+async def _last_execution(request: web.Request, workflow_id: str) -> Json | None:
+    page = await read(request, "ListExecutions", workflow_id=workflow_id, page_size=1)
+    return next(iter(page["items"]), None)
+
+
+async def _named_apps(request: web.Request, workflows: Sequence[Json]) -> Mapping[str, Json | None]:
+    """The apps that build configurations name, by id; None for one that was deleted."""
+    ids = sorted({build["app_id"] for workflow in workflows for _, build in _choices(workflow)})
+    apps = await asyncio.gather(*(_app_or_none(request, app_id) for app_id in ids))
+    return dict(zip(ids, apps, strict=True))
+
+
+async def _app_or_none(request: web.Request, app_id: str) -> Json | None:
+    try:
+        app: Json = await read(request, "GetApp", app_id=app_id)
+    except HttpError as error:
+        if error.status != 404:
+            raise
+        return None
+    return app
+
+
+def _choices(workflow: Json) -> list[tuple[str, Json]]:
+    """The builds that a workflow names, with their platforms."""
+    config = workflow["build_config"] or {}
+    return [(platform, config[field]) for platform, field in PLATFORMS if config.get(field)]
+
+
+def builds_of(workflow: Json, apps: Mapping[str, Json | None]) -> list[Json]:
+    """The builds of a workflow: platform, app (None if it was deleted) and version (None: the current one)."""
+    return [
+        {"platform": platform, "app": apps.get(build["app_id"]), "version": build["pinned_version"]}
+        for platform, build in _choices(workflow)
+    ]
+
+
+@with_session
+async def show_workflow(request: web.Request) -> Values:
+    """A workflow with a page of its tests, what it can start on, and a page of its executions."""
+    query, workflow_id = request.query, request.match_info["workflow_id"]
+    workflow, tests, executions, apps = await asyncio.gather(
+        read(request, "GetWorkflow"),
+        read_parts(request, "ListWorkflowTests", page=1, page_size=TESTS),
+        read(request, "ListExecutions", workflow_id=workflow_id, page=query.get("page"), page_size=EXECUTIONS),
+        read(request, "ListApps", page_size=APPS),
+    )
+    named = await _named_apps(request, [workflow])
+    rows = await list_in_turns(map(orjson.loads, tests["items"]))
+    return {
+        "workflow": workflow,
+        "builds": builds_of(workflow, named),
+        "tests": {**paginate(rows, query.get("tests", "")), "total": tests["total"]},
+        "counts": {platform: _count_for(rows, platform) for platform, _ in PLATFORMS},
+        "executions": executions,
+        "apps": apps,
+        "platforms": PLATFORMS,
+        "chosen": {"app_id": query.get("app", ""), "version": query.get("version", "")},
+        "settings": [each for each in settings_of(workflow["run_config"]) if each.value],
+        "env": env_lines(workflow["env"]),
+    }
+
+
+def _count_for(tests: Collection[Json], platform: str) -> int:
+    return sum(test["platform"] in (None, platform) for test in tests)
+
+
+@with_session
+async def new_workflow(request: web.Request) -> Values:
+    """The form for a new workflow."""
+    apps = await read(request, "ListApps", page_size=APPS)
+    return {
+        "workflow": None,
+        "etag": "",
+        "tests": [],
+        "apps": apps,
+        "platforms": PLATFORMS,
+        "settings": settings_of(None),
+        "env": "",
+    }
+
+
+@with_session
+async def edit_workflow(request: web.Request) -> Values:
+    """The form with a workflow; `etag` makes sure that nobody else's change is overwritten."""
+    (workflow, etag), tests, apps = await asyncio.gather(
+        read_tagged(request, "GetWorkflow"),
+        read_parts(request, "ListWorkflowTests", page=1, page_size=TESTS),
+        read(request, "ListApps", page_size=APPS),
+    )
+    rows = await list_in_turns(map(orjson.loads, tests["items"]))
+    return {
+        "workflow": workflow,
+        "etag": etag,
+        "tests": [test for test in rows if test["is_listed"]],
+        "apps": apps,
+        "platforms": PLATFORMS,
+        "settings": settings_of(workflow["run_config"]),
+        "env": env_lines(workflow["env"]),
+    }
