@@ -533,6 +533,7 @@ class ComparedBuild(TypedDict):
     uploaded_at: str | None
     branch: str | None
     commit_sha: str | None
+    repository: str | None
 
 
 class Breakage(TypedDict):

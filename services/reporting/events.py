@@ -45,6 +45,7 @@ log = logs.get(__name__)
 # Names are truncated to so many characters: cells and histories store many of them in one document.
 _NAME_LENGTH = 1000
 _VARIANT_LENGTH = 64
+_LARGEST_NUMBER = 2**31 - 1
 _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of an unknown type")
 
 
@@ -102,12 +103,27 @@ def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnap
         variant=_variant(run),
         simulation=_simulation(run),
         bindings_changed="bindings_changed" in run.report_metadata.fields,
+        repository=_said(run, "repository"),
+        ci_system=_said(run, "system"),
+        pr_number=_pr_number(run),
     )
     group = failure_group(snapshot)
     if group is None:
         return snapshot
     item.failure_fingerprint = group.fingerprint
     return replace(snapshot, list_item=item.SerializeToString(deterministic=True))
+
+
+def _said(run: runs_pb2.Run, name: str) -> str | None:
+    """A text of the CI attribution; None if CI did not say it."""
+    said = run.metadata.fields.get(name)
+    return (said.string_value[:_NAME_LENGTH] or None) if said is not None else None
+
+
+def _pr_number(run: runs_pb2.Run) -> int | None:
+    said = run.metadata.fields.get("pr_number")
+    number = said.number_value if said is not None else 0.0
+    return int(number) if 0 < number <= _LARGEST_NUMBER else None
 
 
 def _simulation(run: runs_pb2.Run) -> Simulation | None:

@@ -44,6 +44,7 @@ def compared_build_message(build: ComparedBuild) -> reports_pb2.ComparedBuild:
         uploaded_at=to_timestamp(build.uploaded_at),
         branch=build.branch,
         commit_sha=build.commit_sha,
+        repository=build.repository,
     )
 
 

@@ -28,6 +28,7 @@ def stats_message(stats: AppStats) -> reports_pb2.AppStats:
         recent_executions=stats.recent_executions,
         rolling_pass_rate=stats.rolling_pass_rate,
         attribution_ready=stats.attribution_ready,
+        recent_runs=stats.recent_runs,
     )
 
 
@@ -38,6 +39,7 @@ def workspace_message(workspace: ReportedWorkspace) -> reports_pb2.AppWorkspace:
         recent_executions=stats.recent_executions,
         rolling_pass_rate=stats.rolling_pass_rate,
         attribution_ready=stats.attribution_ready,
+        recent_runs=stats.recent_runs,
         execution_trend=map(_trend_point, workspace.trend),
         build_health=map(_build_health, workspace.build_health),
     )
@@ -68,6 +70,8 @@ def _build_health(health: BuildHealth) -> reports_pb2.AppBuildHealthItem:
         failed_runs=health.failed_runs,
         pass_rate=health.pass_rate,
         infra_failed_runs=health.infra_failed_runs,
+        branch=health.branch,
+        commit_sha=health.commit_sha,
     )
 
 

@@ -12,6 +12,7 @@ from services.reporting.model.reports.apps import VerdictCount
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
+from services.reporting.model.sources import BuildSource
 from services.reporting.model.tables import Cell, CellKey, HistoryKey, Tables
 from services.reporting.model.variants import KnownVariants, Subject
 
@@ -113,6 +114,9 @@ class ReadModels(Protocol):
 
     async def variants(self, app_id: str, test_ids: Collection[str]) -> KnownVariants:
         """The variants in which these tests have run on an app."""
+
+    async def build_sources(self, app_id: str, build_ids: Collection[str]) -> Mapping[str, BuildSource]:
+        """By build, what CI named for these builds of an app."""
 
     async def verdicts(
         self, app_id: str, build_ids: Collection[str], subjects: Collection[Subject]

@@ -20,6 +20,8 @@ class CiStory(Story):
     # What simulated devices run instead of the app.
     simulation: Simulation | None = None
     bindings_changed: bool = False
+    repository: str | None = None
+    pr_number: int | None = None
 
     def tell(self, *snapshots: Snapshot) -> None:
         super().tell(*(self._named(told) if isinstance(told, RunSnapshot) else told for told in snapshots))
@@ -110,4 +112,6 @@ class CiStory(Story):
             list_item=listed,
             simulation=self.simulation,
             bindings_changed=self.bindings_changed,
+            repository=self.repository,
+            pr_number=self.pr_number,
         )

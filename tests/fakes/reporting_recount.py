@@ -13,6 +13,17 @@ from services.reporting.model.cells import GROUPS_SHOWN, failure_group
 from services.reporting.model.list_positions import count_in_list, day_of, list_counters
 from services.reporting.model.projection import DEFAULT_RULES, ProjectionRules, decided_attempts, newer_build
 from services.reporting.model.snapshots import Outcome, RunSnapshot, Status
+from services.reporting.model.sources import (
+    BUILDS_KEPT,
+    BranchBuild,
+    BranchKey,
+    BranchRow,
+    BranchRun,
+    BuildSource,
+    BuildSourceKey,
+    NamedText,
+    SourceRevision,
+)
 from services.reporting.model.storms import is_storm
 from services.reporting.model.tables import (
     Active,
@@ -25,7 +36,6 @@ from services.reporting.model.tables import (
     HistoryKey,
     LastRun,
     NamedVerdict,
-    SourceRevision,
     Table,
     Tables,
 )
@@ -50,7 +60,56 @@ def recount(told: Iterable[Snapshot], rules: ProjectionRules = DEFAULT_RULES) ->
         builds=Table(batch.builds.items()),
         tests=Table(batch.tests.items()),
         attachments=Table(batch.attachments.items()),
+        build_sources=_build_sources(runs),
+        branches=_branches(runs),
     )
+
+
+def _build_sources(runs: Sequence[RunSnapshot]) -> Table[BuildSourceKey, BuildSource]:
+    by_build: dict[BuildSourceKey, list[RunSnapshot]] = {}
+    for run in _finished(runs):
+        if run.app_id and run.build and (run.branch, run.commit_sha, run.repository) != (None, None, None):
+            by_build.setdefault((run.app_id, run.build.id), []).append(run)
+    return Table(
+        (key, BuildSource(those[0].org_id, _named(those), _newest_text(those, "repository")))
+        for key, those in by_build.items()
+    )
+
+
+def _branches(runs: Sequence[RunSnapshot]) -> Table[BranchKey, BranchRow]:
+    by_branch: dict[BranchKey, list[RunSnapshot]] = {}
+    for run in _finished(runs):
+        for kind, name in (("branch", run.branch), ("pull_request", run.pr_number)):
+            if run.app_id and name is not None:
+                by_branch.setdefault((run.app_id, kind, str(name)), []).append(run)
+    return Table((key, _branch(key[1], those)) for key, those in by_branch.items())
+
+
+def _branch(kind: str, runs: Sequence[RunSnapshot]) -> BranchRow:
+    last = max(runs, key=_recency)
+    assert last.outcome
+    builds: dict[str, list[RunSnapshot]] = {}
+    for run in runs:
+        if run.build:
+            builds.setdefault(run.build.id, []).append(run)
+    newest = [
+        BranchBuild(key, max(run.build.uploaded_at for run in those if run.build), _newest_text(those, "commit_sha"))
+        for key, those in builds.items()
+    ]
+    return BranchRow(
+        org_id=last.org_id,
+        last_run=BranchRun(last.ended_at, last.run_id, last.execution_id, last.outcome),
+        commit=_newest_text(runs, "commit_sha"),
+        repository=_newest_text(runs, "repository"),
+        ci_system=_newest_text(runs, "ci_system"),
+        head=_newest_text(runs, "branch") if kind == "pull_request" else None,
+        builds=tuple(sorted(newest, key=lambda build: build.order, reverse=True)[:BUILDS_KEPT]),
+    )
+
+
+def _newest_text(runs: Iterable[RunSnapshot], name: str) -> NamedText | None:
+    run = max((run for run in runs if getattr(run, name) is not None), key=_recency, default=None)
+    return NamedText(run.ended_at, run.run_id, getattr(run, name)) if run else None
 
 
 def _finished(runs: Iterable[RunSnapshot]) -> list[RunSnapshot]:

@@ -103,7 +103,7 @@ async def show_build(request: web.Request) -> Values:
         "health": health,
         "builds": builds,
         "runs": runs,
-        "repository": repository_url(runs["items"]),
+        "repository": repository_of(comparison["comparison"]),
         "base": query.get("base", ""),
         "named": named,
         "screens_query": urlencode({**{name: query[name] for name in ("base",) if query.get(name)}, **named}),
@@ -139,11 +139,16 @@ def base_branch_of(request: web.Request) -> dict[str, str]:
     return {"base_branch": branch} if branch else {}
 
 
-def repository_url(runs: list[dict[str, Any]]) -> str | None:
-    """The address of the repository as CI named it with the newest of the runs; None unless it is http or https."""
-    named = next((text for run in runs if (text := (run["metadata"] or {}).get("repository"))), "")
+def repository_url(named: str | None) -> str | None:
+    """The address of the repository that CI named; None unless it is http or https."""
     try:
-        scheme, host = urlsplit(named).scheme, urlsplit(named).hostname
+        scheme, host = urlsplit(named or "").scheme, urlsplit(named or "").hostname
     except ValueError:
         return None
-    return named.rstrip("/").removesuffix(".git") if scheme in ("http", "https") and host else None
+    return (named or "").rstrip("/").removesuffix(".git") if scheme in ("http", "https") and host else None
+
+
+def repository_of(comparison: dict[str, Any] | None) -> str | None:
+    """The address of the repository that CI named for a build or for the one that it is compared with."""
+    builds = (comparison["build"], comparison["base"]) if comparison else ()
+    return next((url for build in builds if (url := repository_url(build["repository"]))), None)

@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from services.gateway.dashboard.apps import base_branch_of, repository_url
 from services.gateway.dashboard.error_pages import PageUnknown
+from services.gateway.dashboard.apps import base_branch_of, repository_of, repository_url
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.dashboard.step_proposals import read_proposal
@@ -90,23 +90,24 @@ async def show_run(request: web.Request) -> Values:
         "run": run,
         **breakage,
         **proposal,
-        "repository": repository_url([run]),
+        "repository": repository_url((run["metadata"] or {}).get("repository")) or breakage["repository"],
         "trace_of": trace_of,
     }
 
 
 async def _breakage(request: web.Request, run: Any, named: dict[str, str]) -> Values:
     """The failing test in the comparison of the run's build with the one before, if there is one and it fails there."""
-    nothing = {"broken": None, "broken_refusal": None}
+    nothing = {"broken": None, "broken_refusal": None, "repository": None}
     if run["success"] is not False or run["build_id"] is None:
         return nothing
     compared = read(request, "CompareBuilds", version_id=run["build_id"], **named)
     part = await read_part("broken", compared)
     if part["broken"] is None:
-        return nothing if _is_missing(part["broken_refusal"]) else part
+        return nothing if _is_missing(part["broken_refusal"]) else nothing | part
     kinds = ("newly_failing", "never_passed", "not_run_before", "still_failing")
     failing = [test for kind in kinds for test in part["broken"][kind]]
-    return nothing | {"broken": next((test for test in failing if test["test_id"] == run["test_id"]), None)}
+    broken = next((test for test in failing if test["test_id"] == run["test_id"]), None)
+    return nothing | {"broken": broken, "repository": repository_of(part["broken"])}
 
 
 @with_session

@@ -5,7 +5,8 @@ from datetime import datetime
 
 from services.reporting.model.fingerprint import fingerprint, normalise
 from services.reporting.model.snapshots import Failure, Outcome, RunSnapshot, Status
-from services.reporting.model.tables import Active, Cell, Group, LastRun, NamedVerdict, SourceRevision
+from services.reporting.model.sources import newer_revision
+from services.reporting.model.tables import Active, Cell, Group, LastRun, NamedVerdict
 
 GROUPS_SHOWN = 5
 SAMPLE_LENGTH = 1000
@@ -40,7 +41,7 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
         test_name=run.test_name if newest else cell.test_name,
         last_run=last if newest else cell.last_run,
         verdict=_newer(cell.verdict, last) if outcome.verdict else cell.verdict,
-        source_revision=_source_revision(cell.source_revision, run),
+        source_revision=newer_revision(cell.source_revision, run),
         named_verdict=_named_verdict(cell.named_verdict, run, outcome),
         active_runs=cell.active_runs,
         groups=cell.groups,
@@ -51,13 +52,6 @@ def last_run(run: RunSnapshot, outcome: Outcome) -> LastRun:
     """The finished run as a cell stores it."""
     changed = run.bindings_changed
     return LastRun(run.ended_at, run.run_id, run.execution_id, outcome, run.seconds, run.simulation, changed)
-
-
-def _source_revision(known: SourceRevision | None, run: RunSnapshot) -> SourceRevision | None:
-    if run.branch is None and run.commit_sha is None:
-        return known
-    named = SourceRevision(run.ended_at, run.run_id, run.branch, run.commit_sha)
-    return named if known is None or named.recency > known.recency else known
 
 
 def _named_verdict(known: NamedVerdict | None, run: RunSnapshot, outcome: Outcome) -> NamedVerdict | None:

@@ -16,6 +16,14 @@ from services.reporting.model.cells import merge_groups, with_active, with_finis
 from services.reporting.model.flaky import FlakyRules, judge
 from services.reporting.model.list_positions import day_of
 from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
+from services.reporting.model.sources import (
+    BranchKey,
+    BuildSourceKey,
+    branch_keys,
+    build_source_key,
+    with_run,
+    with_source,
+)
 from services.reporting.model.storms import SettledStorms, StormRules, settle_storms
 from services.reporting.model.tables import EPOCH, Cell, CellKey, GroupKey, History, HistoryKey, Table, Tables
 
@@ -49,6 +57,8 @@ class RowKeys:
     cells: Collection[CellKey] = ()
     groups: Collection[GroupKey] = ()
     histories: Collection[HistoryKey] = ()
+    build_sources: Collection[BuildSourceKey] = ()
+    branches: Collection[BranchKey] = ()
 
 
 def fold(tables: Tables, batch: Batch, rules: ProjectionRules = DEFAULT_RULES) -> None:
@@ -83,7 +93,10 @@ def required_rows(changes: Sequence[ChangedRun], storms: SettledStorms) -> RowKe
             groups.add((*cell, change.group.fingerprint))
         if change.history and (change.outcome or change.run.variant.id):
             histories.add(change.history)
-    return RowKeys(cells=cells, groups=groups, histories=histories)
+    ended = [change.run for change in changes if change.outcome]
+    sources = {key for run in ended if (key := build_source_key(run))}
+    branches = {key for run in ended for key in branch_keys(run)}
+    return RowKeys(cells=cells, groups=groups, histories=histories, build_sources=sources, branches=branches)
 
 
 def contribute(tables: Tables, changes: Sequence[ChangedRun], storms: SettledStorms, rules: ProjectionRules) -> None:
@@ -93,6 +106,7 @@ def contribute(tables: Tables, changes: Sequence[ChangedRun], storms: SettledSto
         # Before it enters: a run that stays in its cell is active there again, or counted as finished.
         _leave_cell(tables, change)
         _enter_cell(tables, change)
+        _name_sources(tables, change)
     _extend_histories(tables, changes, storms, rules)
 
 
@@ -146,6 +160,17 @@ def _enter_cell(tables: Tables, change: ChangedRun) -> None:
         tables.groups.put(group_key, group)
         cell = with_group(cell, group)
     tables.cells.put(key, cell)
+
+
+def _name_sources(tables: Tables, change: ChangedRun) -> None:
+    """What CI said of the run that ended, for its build, branch and pull request."""
+    run, outcome = change.run, change.outcome
+    if outcome is None:
+        return
+    if key := build_source_key(run):
+        tables.build_sources.put(key, with_source(tables.build_sources.get(key), run))
+    for branch in branch_keys(run):
+        tables.branches.put(branch, with_run(tables.branches.get(branch), branch, run, outcome))
 
 
 def _extend_histories(

@@ -113,6 +113,9 @@ class RunSnapshot:
     variant: Variant = EMPTY_VARIANT
     simulation: Simulation | None = None
     bindings_changed: bool = False
+    repository: str | None = None
+    ci_system: str | None = None
+    pr_number: int | None = None
 
     @property
     def subject(self) -> Subject:

@@ -21,6 +21,7 @@ from services.reporting.model.snapshots import (
     Status,
     TestSnapshot,
 )
+from services.reporting.model.sources import BranchKey, BranchRow, BuildSource, BuildSourceKey, SourceRevision
 from services.reporting.model.variants import Subject, Values, subject_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -114,24 +115,6 @@ class LastRun:
     @property
     def recency(self) -> tuple[datetime, str]:
         return (self.ended_at, self.run_id)
-
-
-@dataclass(slots=True, unsafe_hash=True)
-class SourceRevision:
-    """The branch and commit that a cell's build was made from, as CI named them.
-
-    They are those of the newest finished run for which CI named a branch, else of the newest for which it named a
-    commit, so that a run that is started by hand changes nothing.
-    """
-
-    ended_at: datetime
-    run_id: str
-    branch: str | None
-    commit_sha: str | None
-
-    @property
-    def recency(self) -> tuple[bool, datetime, str]:
-        return (self.branch is not None, self.ended_at, self.run_id)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -291,3 +274,5 @@ class Tables:
     builds: Table[str, BuildSnapshot] = field(default_factory=Table)
     tests: Table[str, TestSnapshot] = field(default_factory=Table)
     attachments: Table[tuple[str, str], AttachmentSnapshot] = field(default_factory=Table)
+    build_sources: Table[BuildSourceKey, BuildSource] = field(default_factory=Table)
+    branches: Table[BranchKey, BranchRow] = field(default_factory=Table)

@@ -16,9 +16,19 @@ from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
     BuildSnapshot,
+    Outcome,
     Quarantine,
     Status,
     TestSnapshot,
+)
+from services.reporting.model.sources import (
+    BranchBuild,
+    BranchKey,
+    BranchRow,
+    BranchRun,
+    BuildSource,
+    BuildSourceKey,
+    NamedText,
 )
 from services.reporting.model.tables import (
     Cell,
@@ -51,6 +61,8 @@ from services.reporting.storage.subdocuments import (
 
 # `$lt` this selects every document that has the field; the indexes of run lists contain only these.
 END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
+# What the newest run of a branch that says it says.
+_BRANCH_TEXTS = ("commit", "repository", "ci_system", "head")
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -226,6 +238,50 @@ def decode_attachment(document: Document) -> tuple[tuple[str, str], AttachmentSn
     return (attachment.app_id, attachment.test_id), attachment
 
 
+def _encode_source(key: BuildSourceKey, source: BuildSource) -> Document:
+    return {
+        "org_id": source.org_id,
+        "app_id": key[0],
+        "build_id": key[1],
+        "revision": encode_optional(source.revision),
+        "repository": encode_optional(source.repository),
+    }
+
+
+def decode_build_source(document: Document) -> tuple[BuildSourceKey, BuildSource]:
+    repository = decode_optional(NamedText, document["repository"])
+    source = BuildSource(document["org_id"], decode_source_revision(document["revision"]), repository)
+    return (document["app_id"], document["build_id"]), source
+
+
+def _encode_branch(key: BranchKey, branch: BranchRow) -> Document:
+    """`last_run_at` and `name_folded` are what lists are sorted and searched by."""
+    app_id, kind, name = key
+    return {
+        "org_id": branch.org_id,
+        "app_id": app_id,
+        "kind": kind,
+        "name": name,
+        "name_folded": fold_case(name),
+        "last_run_at": branch.last_run.ended_at,
+        "last_run": encode_fields(branch.last_run),
+        **{text: encode_optional(getattr(branch, text)) for text in _BRANCH_TEXTS},
+        "builds": [encode_fields(build) | {"commit": encode_optional(build.commit)} for build in branch.builds],
+    }
+
+
+def decode_branch(document: Document) -> tuple[BranchKey, BranchRow]:
+    """The inverse of `_encode_branch`."""
+    last = decode_fields(BranchRun, document["last_run"], outcome=Outcome(document["last_run"]["outcome"]))
+    texts = {text: decode_optional(NamedText, document[text]) for text in _BRANCH_TEXTS}
+    builds = tuple(
+        BranchBuild(build["build_id"], build["uploaded_at"], decode_optional(NamedText, build["commit"]))
+        for build in document["builds"]
+    )
+    key = (document["app_id"], document["kind"], document["name"])
+    return key, BranchRow(document["org_id"], last, builds=builds, **texts)
+
+
 RUNS: TableCodec[str, RunRow] = TableCodec("runs", "runs", _encode_run, _decode_run)
 EXECUTIONS: TableCodec[str, ExecutionRow] = TableCodec("executions", "executions", _encode_execution, _decode_execution)
 CELLS: TableCodec[CellKey, Cell] = TableCodec("cells", "cells", _encode_cell, decode_cell)
@@ -237,6 +293,10 @@ TESTS: TableCodec[str, TestSnapshot] = TableCodec("tests", "tests", _encode_test
 ATTACHMENTS: TableCodec[tuple[str, str], AttachmentSnapshot] = TableCodec(
     "attachments", "attachments", _encode_copy, decode_attachment
 )
+BUILD_SOURCES: TableCodec[BuildSourceKey, BuildSource] = TableCodec(
+    "build_sources", "build_sources", _encode_source, decode_build_source
+)
+BRANCHES: TableCodec[BranchKey, BranchRow] = TableCodec("branches", "branches", _encode_branch, decode_branch)
 TABLE_CODECS: tuple[TableCodec[Any, Any], ...] = (
     RUNS,
     EXECUTIONS,
@@ -247,6 +307,8 @@ TABLE_CODECS: tuple[TableCodec[Any, Any], ...] = (
     BUILDS,
     TESTS,
     ATTACHMENTS,
+    BUILD_SOURCES,
+    BRANCHES,
 )
 COUNTERS = "counters"
 

@@ -20,6 +20,7 @@ from services.reporting.model.snapshots import (
     Quarantine,
     TestSnapshot,
 )
+from services.reporting.model.sources import BuildSource
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import MARK, KnownVariants, Subject, Values, is_variant, test_of
 from services.reporting.ports import Counts, RowPage, TestFilter
@@ -100,6 +101,10 @@ class MongoReadModels:
             for document in empty:
                 known[document["test_id"]][document["test_id"]] = {}
         return KnownVariants(known)
+
+    async def build_sources(self, app_id: str, build_ids: Collection[str]) -> Mapping[str, BuildSource]:
+        sources = await self._by_ids(d.BUILD_SOURCES, [(app_id, build_id) for build_id in build_ids])
+        return {build_id: source for (_, build_id), source in sources.items()}
 
     async def verdicts(
         self, app_id: str, build_ids: Collection[str], subjects: Collection[Subject]

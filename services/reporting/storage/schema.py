@@ -45,6 +45,7 @@ INDEXES = {
             partialFilterExpression=_HAS_VERDICT,
         ),
     ],
+    "branches": [_index("newest_of_app", "app_id", "kind", "-last_run_at", "-_id", "name_folded")],
 }
 
 
@@ -91,8 +92,15 @@ async def _create_variants(mongo: Mongo) -> None:
         await create_generation(mongo, generation)
 
 
+async def _create_branches(mongo: Mongo) -> None:
+    """The collections of builds' sources and of branches, in the generations that there are; a rebuild fills them."""
+    for generation in (await read_generations(mongo)).written:
+        await create_generation(mongo, generation)
+
+
 MIGRATIONS = [
     Migration("0001_read_models", _create_read_models),
     Migration("0002_named_verdicts", _name_verdicts),
     Migration("0003_variants", _create_variants),
+    Migration("0004_branches", _create_branches),
 ]

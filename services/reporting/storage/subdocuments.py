@@ -12,7 +12,8 @@ from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import Assessment, Classification, Evidence
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict
 from services.reporting.model.snapshots import Outcome, Simulation, Status
-from services.reporting.model.tables import EPOCH, Active, LastRun, NamedVerdict, SourceRevision
+from services.reporting.model.sources import SourceRevision
+from services.reporting.model.tables import EPOCH, Active, LastRun, NamedVerdict
 
 Document = dict[str, Any]
 

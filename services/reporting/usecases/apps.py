@@ -91,13 +91,16 @@ class AppReports:
         ids = [build.build_id for build in builds]
         names = {*apps.stats_counters(app_id, today), *counters.months(app_id, days)}
         variants = await self._read.variants(app_id, _test_ids(attached.attachments))
-        fields, counted, verdicts, app_targets = await asyncio.gather(
+        fields, counted, verdicts, app_targets, sources = await asyncio.gather(
             self._read.counters(names),
             self._read.counters([counters.build(build_id) for build_id in ids], apps.BUILD_FIELDS),
             self._read.verdicts(app_id, ids, variants.of_tests(_test_ids(attached.attachments))),
             self._targets(app_id, app, builds, attached),
+            self._read.build_sources(app_id, ids),
         )
-        health = apps.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=app_targets)
+        health = apps.build_health(
+            builds, counted, verdicts, attachments=attached.attachments, targets=app_targets, sources=sources
+        )
         return apps.ReportedWorkspace(apps.app_stats(fields, app_id, today), apps.trend(fields, app_id, days), health)
 
     async def matrix(self, app_id: str, page: RowPage, min_revision: int | None = None) -> Matrix:

@@ -153,13 +153,17 @@ class Comparisons:
         return next((earlier for earlier, runs in counted if runs.get("passed") or runs.get("failed")), None)
 
     async def _side(self, build: BuildSnapshot) -> _ComparedSide:
-        cells = await self._read.cells_of_builds(build.app_id, [build.build_id])
+        cells, sources = await asyncio.gather(
+            self._read.cells_of_builds(build.app_id, [build.build_id]),
+            self._read.build_sources(build.app_id, [build.build_id]),
+        )
         failing = {
             key[1]: verdict
             async for key, cell in in_turns(cells.items())
             if (verdict := build_verdict(key, cell)) and verdict.fails
         }
-        return _ComparedSide(build, with_source_revision(build, cells.values()), cells, failing)
+        compared = with_source_revision(build, cells.values(), sources.get(build.build_id))
+        return _ComparedSide(build, compared, cells, failing)
 
     async def _compare(self, side: _ComparedSide, base: _ComparedSide) -> Comparison:
         app_id = side.build.app_id

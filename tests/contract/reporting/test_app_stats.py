@@ -56,6 +56,17 @@ async def test_stats_cover_the_14_utc_days_that_end_today(story: StoredStory) ->
     assert await stats_of(story) == (1, 1.0, True)
 
 
+async def test_recent_runs_are_the_sum_of_the_trend_of_14_days(story: StoredStory) -> None:
+    story.app()
+    build = story.build("1")
+    for at in (datetime(2026, 11, 6, 23, 59, tzinfo=UTC), datetime(2026, 11, 7, tzinfo=UTC), NOW):
+        for ending in ("passed", "failed", "infra", "cancelled", "running"):
+            story.run("t", build, ending, at=at, execution="one")
+    workspace = await story.apps.workspace(APP, 14)
+    assert workspace.stats.recent_runs == sum(point.executions for point in workspace.trend) == 8
+    assert workspace.stats.recent_executions == 1
+
+
 async def test_attribution_needs_a_finished_run_with_a_build(story: StoredStory) -> None:
     build = story.build("1")
     story.run("t", build, "running")

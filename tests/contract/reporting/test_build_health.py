@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from services.reporting.model.reports.apps import BuildHealth
-from tests.contract.reporting.store import StoredStory
+from tests.contract.reporting.store import MongoStore, StoredCiStory, StoredStory
 from tests.fakes.reporting_story import APP, NOW
 
 
@@ -101,3 +101,13 @@ async def test_deleted_builds_are_not_shown(story: StoredStory) -> None:
     story.build("1.0")
     story.build("1.0", deleted=True)
     assert await health_of(story) == []
+
+
+async def test_builds_have_the_branch_and_commit_that_ci_named(store: MongoStore) -> None:
+    story = StoredCiStory(store)
+    story.app()
+    story.build("0")
+    build = story.on("feature/pay", "1", pay="passed")
+    story.ci(build, pay="failed")
+    sources = [(item.build.version, item.branch, item.commit_sha) for item in await health_of(story)]
+    assert sources == [("1", "feature/pay", "c1"), ("0", None, None)]

@@ -136,6 +136,26 @@ async def test_builds_have_the_source_revision_that_ci_named_last(story: StoredC
     assert (comparison.base.branch, comparison.base.commit_sha) == (None, None)
 
 
+async def test_builds_keep_the_repository_after_a_run_by_hand(story: StoredCiStory) -> None:
+    story.repository = "https://github.com/team/app"
+    base, build = story.main("1", pay="passed"), story.main("2", pay="failed")
+    story.repository = None
+    story.ci(build, "main", "c2", pay="failed")
+    story.ci(build, pay="failed")
+    comparison = await story.comparisons.compare(build.id, base.id)
+    repositories = (comparison.build.repository, comparison.base.repository)
+    assert repositories == ("https://github.com/team/app",) * 2
+
+
+async def test_a_run_by_hand_takes_no_commit_from_a_breakage(story: StoredCiStory) -> None:
+    story.main("1", pay="passed")
+    build = story.main("2", pay="failed")
+    story.ci(build, pay="failed")
+    (broken,) = (await story.comparisons.compare(build.id)).newly_failing
+    assert broken.breakage
+    assert broken.breakage.commit_range == "c1..c2"
+
+
 async def test_a_run_that_names_a_commit_only_takes_no_build_from_its_branch(story: StoredCiStory) -> None:
     base, build = story.build("1"), story.build("2")
     story.ci(base, None, "c0", pay="passed")

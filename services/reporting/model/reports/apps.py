@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 
 from services.reporting.model import counters
 from services.reporting.model.reports.coverage import Targets
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot
+from services.reporting.model.sources import BuildSource
 
 RECENT_DAYS = 14
 CounterFields = Mapping[str, Mapping[str, int]]  # counter -> field -> amount
@@ -22,6 +23,7 @@ class AppStats:
     recent_executions: int
     rolling_pass_rate: float | None
     attribution_ready: bool
+    recent_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class MonthWindow:
     month: str
     passed: tuple[str, ...]
     failed: tuple[str, ...]
+    without_verdict: tuple[str, ...]
     executions: tuple[str, ...]
 
 
@@ -61,6 +64,7 @@ def month_windows(today: date) -> tuple[MonthWindow, ...]:
             month,
             passed=tuple(names[0] for names in fields),
             failed=tuple(names[1] for names in fields),
+            without_verdict=tuple(name for names in fields for name in names[2:4]),
             executions=tuple(names[4] for names in fields),
         )
         for month, fields in days.items()
@@ -74,15 +78,16 @@ def stats_counters(app_id: str, today: date) -> list[str]:
 
 def app_stats(fields: CounterFields, app_id: str, today: date) -> AppStats:
     """The stats of the 14 UTC days that end with today."""
-    executions = passed = failed = 0
+    executions = passed = failed = others = 0
     for window in month_windows(today):
         counted = fields.get(counters.app_of_month(app_id, window.month))
         if counted:
             executions += _sum(counted, window.executions)
             passed += _sum(counted, window.passed)
             failed += _sum(counted, window.failed)
+            others += _sum(counted, window.without_verdict)
     attributed = fields.get(counters.app_all(app_id), {}).get("attributed", 0)
-    return AppStats(app_id, executions, pass_rate(passed, failed), attributed > 0)
+    return AppStats(app_id, executions, pass_rate(passed, failed), attributed > 0, passed + failed + others)
 
 
 def _sum(counted: Mapping[str, int], names: Sequence[str]) -> int:
@@ -135,6 +140,8 @@ class BuildHealth:
     failed_runs: int
     infra_failed_runs: int
     pass_rate: float | None
+    branch: str | None = None
+    commit_sha: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +160,11 @@ def build_health(
     *,
     attachments: Sequence[AttachmentSnapshot],
     targets: Targets,
+    sources: Mapping[str, BuildSource],
 ) -> list[BuildHealth]:
-    """One item for each build, in their order; `verdicts` are those of the attached tests on these builds."""
+    """One item for each build, in their order; `verdicts` are those of the attached tests on these builds, `sources` by
+    build what CI named.
+    """
     observed = {(counted.build_id, counted.passed): counted.tests for counted in verdicts}
     targeted = Counter(build.build_id for build in map(targets.build, attachments) if build)
     build_healths: list[BuildHealth] = []
@@ -162,7 +172,9 @@ def build_health(
         key = build.build_id
         runs = fields.get(counters.build(key), {})
         passed, failed = observed.get((key, True), 0), observed.get((key, False), 0)
-        build_healths.append(_health(build, runs, passed, failed, targeted=targeted[key]))
+        source = sources.get(key)
+        health = _health(build, runs, passed, failed, targeted=targeted[key])
+        build_healths.append(replace(health, branch=source.branch, commit_sha=source.commit_sha) if source else health)
     return build_healths
 
 

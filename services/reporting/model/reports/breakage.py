@@ -7,7 +7,8 @@ from enum import Enum, auto
 
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.snapshots import BuildSnapshot, Outcome
-from services.reporting.model.tables import EPOCH, Cell, CellKey, LastRun, SourceRevision
+from services.reporting.model.sources import SourceRevision
+from services.reporting.model.tables import EPOCH, Cell, CellKey, LastRun
 
 Branches = tuple[str, ...]
 PASSED, FAILED = (Outcome.PASSED,), (Outcome.FAILED,)
@@ -110,9 +111,10 @@ def branch_scopes(own: str | None, base: str | None) -> BranchScopes:
 
 def find_break(own: BuildVerdict, passing: BuildVerdict | None, failing: BuildVerdict | None) -> Break:
     """The break that `own` belongs to. `failing` is the oldest failure after `passing`, if any; it may be newer than
-    `own`, whose newest verdict may be a pass by now.
+    `own`, whose newest verdict may be a pass by now. Of one build it is the one to show: a run by hand, which `own` may
+    be, names no commit.
     """
-    return Break(min(own, failing, key=lambda verdict: verdict.build_order) if failing else own, passing)
+    return Break(min(failing, own, key=lambda verdict: verdict.build_order) if failing else own, passing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class ComparedBuild:
     uploaded_at: datetime
     branch: str | None
     commit_sha: str | None
+    repository: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Class
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Quarantine, TestSnapshot, active_quarantine
+from services.reporting.model.sources import BuildSource
 from services.reporting.model.tables import Cell, CellKey, Group, LastRun
 from services.reporting.model.variants import KnownVariants, Subject, test_of
 
@@ -68,13 +69,16 @@ def cells_by_subject(cells: Mapping[CellKey, Cell]) -> dict[Subject, Cell]:
     return {subject: cell for (_, subject, _), cell in cells.items()}
 
 
-def with_source_revision(build: BuildSnapshot, cells: Iterable[Cell]) -> ComparedBuild:
-    """The build with the branch and the commit of the newest run for which CI named any."""
+def with_source_revision(
+    build: BuildSnapshot, cells: Iterable[Cell], source: BuildSource | None = None
+) -> ComparedBuild:
+    """The build with the branch and the commit of the newest run for which CI named any, and the repository."""
     named = max(
         (cell.source_revision for cell in cells if cell.source_revision), key=lambda named: named.recency, default=None
     )
     branch, commit = (named.branch, named.commit_sha) if named else (None, None)
-    return ComparedBuild(build.build_id, build.version, build.uploaded_at, branch, commit)
+    repository = source.repository.text if source and source.repository else None
+    return ComparedBuild(build.build_id, build.version, build.uploaded_at, branch, commit, repository)
 
 
 def add_test(comparison: Comparison, test_id: str, name: str, known: ComparisonInputs, now: datetime) -> None:
