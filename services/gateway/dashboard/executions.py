@@ -97,17 +97,17 @@ async def show_run(request: web.Request) -> Values:
 
 async def _breakage(request: web.Request, run: Any, named: dict[str, str]) -> Values:
     """The failing test in the comparison of the run's build with the one before, if there is one and it fails there."""
-    nothing = {"broken": None, "broken_refusal": None, "repository": None}
+    nothing: Values = {"broken": None, "broken_refusal": None, "repository": None}
     if run["success"] is not False or run["build_id"] is None:
         return nothing
     compared = read(request, "CompareBuilds", version_id=run["build_id"], **named)
     part = await read_part("broken", compared)
     if part["broken"] is None:
-        return nothing if _is_missing(part["broken_refusal"]) else nothing | part
+        return nothing if _is_missing(part["broken_refusal"]) else {**nothing, **part}
     kinds = ("newly_failing", "never_passed", "not_run_before", "still_failing")
     failing = [test for kind in kinds for test in part["broken"][kind]]
     broken = next((test for test in failing if test["test_id"] == run["test_id"]), None)
-    return nothing | {"broken": broken, "repository": repository_of(part["broken"])}
+    return {**nothing, "broken": broken, "repository": repository_of(part["broken"])}
 
 
 @with_session

@@ -20,7 +20,8 @@ from services.chassis.org_collection import OrgCollection
 from services.chassis.turns import in_turns
 from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery
 from services.reporting.model.snapshots import Outcome
-from services.reporting.model.tables import CellKey, LastRun, SourceRevision
+from services.reporting.model.sources import SourceRevision
+from services.reporting.model.tables import CellKey, LastRun
 from services.reporting.storage.subdocuments import Document, from_ms
 
 # Bounds the documents of MongoDB, and what is decoded without a pause for others.

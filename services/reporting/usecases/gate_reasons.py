@@ -19,7 +19,8 @@ from services.reporting.model.reports.gate import FailureContext, GateReason, Ga
 from services.reporting.model.reports.gate_sentences import reason_detail
 from services.reporting.model.reports.matrix import evidence_builds, with_label
 from services.reporting.model.snapshots import Outcome, Quarantine, TestSnapshot, active_quarantines
-from services.reporting.model.tables import EPOCH, CellKey, HistoryKey, LastRun, SourceRevision
+from services.reporting.model.sources import SourceRevision
+from services.reporting.model.tables import EPOCH, CellKey, HistoryKey, LastRun
 from services.reporting.model.variants import KnownVariants, Subject
 from services.reporting.usecases.breakages import BaseBranch, Breakages
 from services.reporting.usecases.report_sources import ReportSources
