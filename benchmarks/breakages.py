@@ -26,6 +26,7 @@ from services.chassis.mongo import Mongo
 from services.reporting.gate_messages import build_gate_message, comparison_message, gate_message
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Status, TestSnapshot
+from services.reporting.model.sources import SourceRevision
 from services.reporting.model.tables import (
     Cell,
     CellKey,
@@ -34,7 +35,6 @@ from services.reporting.model.tables import (
     LastRun,
     NamedVerdict,
     RunRow,
-    SourceRevision,
 )
 from services.reporting.model.tables import History as TestHistory
 from services.reporting.storage import documents as d
