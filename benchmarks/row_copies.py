@@ -22,8 +22,7 @@ KINDS = ("wallet", "shop", "music", "travel", "news", "chess", "radio", "hotel",
 MARKED: Sequence[Document] = (
     {},
     {"status": "failed"},
-    {"ci.branch": "branch-7"},
-    {"status": "failed", "ci.branch": "branch-7"},
+    {"search.branch": "branch-7"},
 )
 
 
@@ -143,8 +142,11 @@ def _execution() -> Document:
     return {
         "ci.branch": _text("branch-", _digit(20)),
         "ci.commit_sha": _text("commit-", {"$toInt": {"$divide": ["$n", 3]}}),
+        "search.branch": _text("branch-", _digit(20)),
+        "search.commit": _text("commit-", {"$toInt": {"$divide": ["$n", 3]}}),
         "ci.pr_number": {"$add": [{"$toInt": {"$divide": ["$n", 10]}}, 1]},
         "status": {"$cond": [{"$eq": [_digit(10), 0]}, "failed", "$status"]},
+        "result": {"$cond": [{"$eq": [_digit(10), 0]}, "no_verdict", "$result"]},
     }
 
 

@@ -242,6 +242,14 @@ class ExecutionFailure(TypedDict):
     message: str
 
 
+class ExecutionBuild(TypedDict):
+    app_id: str
+    app_name: str
+    platform: Literal["iOS", "Android"] | None
+    build_id: str | None
+    version: str | None
+
+
 class Execution(TypedDict):
     id: str
     task_id: str
@@ -270,6 +278,10 @@ class Execution(TypedDict):
     name: str | None
     shard: str | None
     verifies: NotRequired[str]
+    test_name: NotRequired[str]
+    builds: NotRequired[list[ExecutionBuild]]
+    started_by: NotRequired[str]
+    flaky_runs: NotRequired[int]
 
 
 class SourcePosition(TypedDict):

@@ -13,10 +13,14 @@ ALL_SCOPES: frozenset[str] = frozenset({"read", "write", "execute", "admin"})
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One caller of one request. `org_id` is empty only in methods that say so (`no_organisation`)."""
+    """One caller of one request. `org_id` is empty only in methods that say so (`no_organisation`).
+
+    `subject` is the id of the API key, `subject_name` its name.
+    """
 
     org_id: str
     subject: str | None = None
+    subject_name: str | None = None
     scopes: frozenset[str] = frozenset()
     request_id: str = ""
     traceparent: str | None = None

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import Any
+from urllib.parse import quote
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
@@ -183,6 +184,7 @@ def identity(caller: context.Caller) -> Metadata:
     values = {
         "x-org-id": caller.org_id,
         "x-subject": caller.subject,
+        "x-subject-name": quote(caller.subject_name or ""),
         "x-request-id": caller.request_id,
         "traceparent": caller.traceparent,
         "idempotency-key": caller.idempotency_key,

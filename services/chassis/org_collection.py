@@ -100,10 +100,13 @@ class OrgCollection:
         """`options` are the driver's (limit, hint)."""
         return int(await self._collection.count_documents(_own_filter(filter), session=self._session, **options))
 
-    async def aggregate(self, pipeline: Sequence[Mapping[str, Any]]) -> list[Document]:
-        """The pipeline over the organisation's documents. A $lookup in it must filter its own org_id."""
+    async def aggregate(self, pipeline: Sequence[Mapping[str, Any]], **options: Any) -> list[Document]:
+        """The pipeline over the organisation's documents. A $lookup in it must filter its own org_id.
+
+        `options` are the driver's (hint).
+        """
         own = [{"$match": _own_filter(None)}, *pipeline]
-        return await self._mongo.aggregate(self._name, own, session=self._session)
+        return await self._mongo.aggregate(self._name, own, session=self._session, **options)
 
 
 def read_too_large(most: int) -> InvalidArgument:

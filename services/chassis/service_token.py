@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from urllib.parse import unquote
 from uuid import uuid4
 
 from services.chassis.context import ALL_SCOPES, Caller
@@ -137,12 +138,17 @@ def _grant(authorization: str, callers: Callers) -> Grant:
     return grant
 
 
+# Characters of the name of an API key.
+NAME_LIMIT = 200
+
+
 def _read_caller(metadata: Mapping[str, str], grant: Grant) -> Caller:
     """A restricted token stands for what the metadata leaves out."""
     scopes = metadata.get("x-scopes", ",".join(grant.scopes) if grant.is_restricted else "")
     return Caller(
         org_id=metadata.get("x-org-id") or grant.org_id,
         subject=metadata.get("x-subject"),
+        subject_name=unquote(metadata.get("x-subject-name", ""))[:NAME_LIMIT] or None,
         scopes=frozenset(s.strip() for s in scopes.split(",") if s.strip()) & grant.scopes,
         request_id=metadata.get("x-request-id") or str(uuid4()),
         traceparent=metadata.get("traceparent"),

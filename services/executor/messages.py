@@ -45,6 +45,7 @@ from services.executor.model.attribution import Ci
 from services.executor.model.executions import (
     BuildConfig,
     Execution,
+    ExecutionBuild,
     PinnedBuild,
     artifact_url,
     metadata,
@@ -177,6 +178,20 @@ def execution_proto(execution: Execution, *, brief: bool = False) -> executions_
         superseded_by=execution.superseded_by,
         name=execution.name,
         shard=None if execution.shard is None else str(execution.shard),
+        test_name=execution.test_name,
+        builds=map(_execution_build, execution.builds),
+        started_by=execution.started_by,
+        flaky_runs=execution.flaky_runs or None,
+    )
+
+
+def _execution_build(build: ExecutionBuild) -> executions_pb2.ExecutionBuild:
+    return executions_pb2.ExecutionBuild(
+        app_id=build.app_id,
+        app_name=build.app_name,
+        platform=to_enum_number(platform_pb2.Platform, build.platform) or None,
+        build_id=build.build_id,
+        version=build.version,
     )
 
 

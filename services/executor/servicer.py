@@ -36,6 +36,7 @@ from services.chassis.events import Event
 from services.chassis.proto_values import (
     PAGE_BYTES,
     page_fields,
+    read_datetime,
     read_optional,
     take_page,
     to_enum_member,
@@ -55,8 +56,15 @@ from services.executor.messages import (
 )
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.baselines import Baseline
-from services.executor.model.executions import Execution, ExecutionKind, Shard, StartSubject, TestSelection
-from services.executor.ports.executions import ExecutionFilter, Page
+from services.executor.model.executions import (
+    Execution,
+    ExecutionKind,
+    ExecutionResult,
+    Shard,
+    StartSubject,
+    TestSelection,
+)
+from services.executor.ports.executions import ExecutionFilter, ExecutionOrder, Page
 from services.executor.resolver_pool import ResolverPool
 from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.baselines import BaselineUseCases
@@ -132,9 +140,11 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
 
     async def ListExecutions(self, request: pb.ListExecutionsRequest, context: Any) -> pb.ListExecutionsResponse:
         page = Page(request.page, request.page_size)
-        items, total = await self._control.page(_filter(request), page)
+        found = await self._control.page(_filter(request), page)
         return pb.ListExecutionsResponse(
-            items=[execution_proto(item, brief=True) for item in items], **page_fields(request, total)
+            items=[execution_proto(item, brief=True) for item in found.items],
+            searched_until=to_timestamp(found.searched_until),
+            **page_fields(request, found.total),
         )
 
     async def GetExecution(self, request: pb.GetExecutionRequest, context: Any) -> pb.Execution:
@@ -261,6 +271,14 @@ def _filter(request: pb.ListExecutionsRequest) -> ExecutionFilter:
         branch=read_optional(request, "branch"),
         commit_sha=read_optional(request, "commit_sha"),
         pr_number=read_optional(request, "pr_number"),
+        name=read_optional(request, "name"),
+        ci_run_id=read_optional(request, "ci_run_id"),
+        started_by=read_optional(request, "started_by"),
+        result=to_enum_member(ExecutionResult, pb.ExecutionResult, request.result),
+        rerun_of=request.rerun_of.lower() or None,
+        created_after=read_datetime(request, "created_after"),
+        created_before=read_datetime(request, "created_before"),
+        order=to_enum_member(ExecutionOrder, pb.ExecutionOrder, request.sort) or ExecutionOrder.NEWEST,
     )
 
 

@@ -32,6 +32,15 @@ LISTS: dict[str, list[dict[str, Any]]] = {
         {"source": "api"},
         {"branch": "main"},
         {"commit_sha": "4f2c1d9"},
+        {"commit_sha": " 4F2C"},
+        {"name": "a", "created_after": "2026-01-01T00:00:00Z", "sort": "oldest"},
+        {"ci_run_id": "7"},
+        {"started_by": "c"},
+        {"rerun_of": UNKNOWN},
+        *(
+            {"result": result, "sort": "longest"}
+            for result in ("passed", "failed", "no_verdict", "flaky", "cancelled", "running")
+        ),
         {"pr_number": 7},
         {"status": "failed", "branch": "main", "source": "api"},
         {"status": "queued", "workflow_id": UNKNOWN, "app_id": UNKNOWN, "pr_number": 7},

@@ -56,8 +56,8 @@ def register(app: typer.Typer) -> None:
 def list_executions(
     context: Context,
     app: Annotated[str | None, app_option("App, by name or id.")] = None,
-    branch: Annotated[str | None, typer.Option(help="Only of this branch.")] = None,
-    commit: Annotated[str | None, typer.Option(help="Only of this commit.")] = None,
+    branch: Annotated[str | None, typer.Option(help="Only of branches that begin so.")] = None,
+    commit: Annotated[str | None, typer.Option(help="Only of commits that begin so.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
 ) -> None:
     """List executions, newest first."""
@@ -71,7 +71,7 @@ def list_executions(
         ("Execution", "Of", "Result", "Runs", "Branch", "Started"),
         lambda each: [
             each["id"],
-            each["workflow_name"] or each.get("name") or str(each["kind"]),
+            each["workflow_name"] or each.get("name") or each.get("test_name") or str(each["kind"]),
             state(each),
             counts(each),
             (each["ci"] or {}).get("branch") or "-",

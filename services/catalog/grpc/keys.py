@@ -85,6 +85,7 @@ def verified_message(key: ApiKey, limits: OrganisationLimits) -> api_keys_pb2.Ve
         scopes=scope_numbers(key.scopes),
         expires_at=to_timestamp(key.expires_at),
         limits=limits_message(limits),
+        name=key.name,
     )
 
 
@@ -128,4 +129,5 @@ class SessionsServicer(sessions_pb2_grpc.SessionsServicer):
             scopes=scope_numbers(key.scopes),
             expires_at=to_timestamp(signed_in.expires_at),
             limits=limits_message(await self._limits.of(session.org_id)),
+            api_key_name=key.name,
         )

@@ -6,7 +6,13 @@ from datetime import datetime
 
 from mobiletest_automation.model.states import RunCounts, Status, bucket
 from services.executor.model import lifecycle
-from services.executor.model.executions import Execution, apply_run_change, end_if_done
+from services.executor.model.executions import (
+    BUILDS_NAMED,
+    Execution,
+    ExecutionBuild,
+    apply_run_change,
+    end_if_done,
+)
 from services.executor.model.runs import Run
 
 
@@ -40,10 +46,28 @@ def start_execution(execution: Execution, runs: Sequence[Run], now: datetime) ->
         counts = counts.added(bucket(run.status, run.success))
     failure = next((run.failure for run in runs if run.failure), None)
     app_ids = tuple(dict.fromkeys(run.target.app_id for run in runs if run.target.app_id))
+    execution = replace(execution, test_name=_only_test(runs), builds=_builds(runs))
     execution = end_if_done(replace(execution, counts=counts, failure=failure, app_ids=app_ids), now)
     return _number_events(
         execution, runs, runs, publishes_execution=True, requested=[run for run in runs if run.claimable_at]
     )
+
+
+def _only_test(runs: Sequence[Run]) -> str | None:
+    """The name of the test if all runs are of one."""
+    names = {run.target.test_id: run.target.test_name for run in runs}
+    return next(iter(names.values())) if len(names) == 1 else None
+
+
+def _builds(runs: Sequence[Run]) -> tuple[ExecutionBuild, ...]:
+    targets = (run.target for run in runs if run.target.app_id)
+    builds = (
+        ExecutionBuild(
+            each.app_id or "", each.app_name or "", each.platform, each.build_id, each.resolved_build_version
+        )
+        for each in targets
+    )
+    return tuple(dict.fromkeys(builds))[:BUILDS_NAMED]
 
 
 def apply_moves(execution: Execution, moves: Iterable[tuple[Run, Run]], now: datetime) -> Change:

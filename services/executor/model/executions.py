@@ -5,12 +5,16 @@ from datetime import datetime
 from enum import StrEnum
 
 from mobiletest_automation.model import attempts
+from mobiletest_automation.model.devices import Platform
 from mobiletest_automation.model.failures import Failure, cancellation
 from mobiletest_automation.model.results import Artifact
 from mobiletest_automation.model.run_config import RunConfig
 from mobiletest_automation.model.states import RunCounts, Status, advance, bucket, outcome
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.runs import Run
+
+# How many builds an execution names.
+BUILDS_NAMED = 5
 
 Value = str | int | bool | None
 Document = dict[str, "Value | list[dict[str, Value]]"]
@@ -81,13 +85,36 @@ class StartSubject:
     shard: Shard | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ExecutionBuild:
+    """An app and a build of an execution's runs, as they were at the start; None for what was not found."""
+
+    app_id: str
+    app_name: str
+    platform: Platform | None = None
+    build_id: str | None = None
+    version: str | None = None
+
+
+class ExecutionResult(StrEnum):
+    """How an execution ended, or that it has not ended. Any of them can also be FLAKY: a run passed after it failed."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NO_VERDICT = "no_verdict"
+    FLAKY = "flaky"
+    CANCELLED = "cancelled"
+    RUNNING = "running"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """One start. `revision` is the number of its latest event; `max_parallel` limits the runs released at a time
     (None: all); `app_ids` are the apps of its runs; `cancel_previous` is None when it was not requested; `name` is that
     of several tests; `sequence` is the number of stages that run one after the other, before the last one;
     `notice` is a sentence about tests that have no run. `counted_runs` is as how many runs it counts. `verifies` is the
-    failed run for which it checks a proposal.
+    failed run for which it checks a proposal. `test_name` is that of the only test; `builds` are those of its runs, the
+    first BUILDS_NAMED; `started_by` is the name of the API key; `flaky_runs` are those that passed after they failed.
     """
 
     id: str
@@ -121,7 +148,25 @@ class Execution:
     app_ids: tuple[str, ...] = ()
     notice: str = ""
     counted_runs: int = 0
+    test_name: str | None = None
+    builds: tuple[ExecutionBuild, ...] = ()
+    started_by: str | None = None
+    flaky_runs: int = 0
     revision: int = 0
+
+    @property
+    def title(self) -> str | None:
+        """What it is called in lists."""
+        return self.workflow_name or self.name or self.test_name
+
+    @property
+    def result(self) -> ExecutionResult:
+        """How it ended; never FLAKY."""
+        if not self.status.terminal:
+            return ExecutionResult.RUNNING
+        if self.status is Status.COMPLETED:
+            return ExecutionResult.PASSED if self.success else ExecutionResult.FAILED
+        return ExecutionResult.CANCELLED if self.status is Status.CANCELLED else ExecutionResult.NO_VERDICT
 
     @property
     def execution_time_seconds(self) -> float | None:
@@ -134,7 +179,8 @@ class Execution:
 def apply_run_change(execution: Execution, before: Run, after: Run, now: datetime) -> Execution:
     """The execution after one of its runs changed."""
     counts = execution.counts.moved(bucket(before.status, before.success), bucket(after.status, after.success))
-    moved = replace(execution, counts=counts)
+    flaky_runs = execution.flaky_runs + after.flaky - before.flaky
+    moved = replace(execution, counts=counts, flaky_runs=flaky_runs)
     if moved.status is Status.QUEUED and after.started_at is not None:
         moved = replace(moved, status=advance(moved.status, Status.RUNNING), started_at=now)
     failure = after.failure if after.status is Status.FAILED else None

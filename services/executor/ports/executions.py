@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime
+from enum import StrEnum
 from typing import Protocol
 
 from mobiletest_automation.model.devices import Platform
@@ -11,16 +12,27 @@ from mobiletest_automation.model.states import Status
 from services.chassis.events import Event
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.changes import Change
-from services.executor.model.executions import BuildConfig, Execution, StartSubject
+from services.executor.model.executions import BuildConfig, Execution, ExecutionResult, StartSubject
 from services.executor.model.organisation_limits import OrganisationLimits, StartedRuns
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
 from services.executor.model.workers import KnownWorker, WorkerReport
 
 
+class ExecutionOrder(StrEnum):
+    """In which order executions are listed; those that have not ended did not take long."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    LONGEST = "longest"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionFilter:
-    """Which executions to list; None matches all."""
+    """Which executions to list, in which order; None matches all.
+
+    The texts `branch`, `commit_sha`, `name`, `ci_run_id` and `started_by` match by prefix, in any case.
+    """
 
     status: Status | None = None
     workflow_id: str | None = None
@@ -29,6 +41,14 @@ class ExecutionFilter:
     branch: str | None = None
     commit_sha: str | None = None
     pr_number: int | None = None
+    name: str | None = None
+    ci_run_id: str | None = None
+    started_by: str | None = None
+    result: ExecutionResult | None = None
+    rerun_of: str | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    order: ExecutionOrder = ExecutionOrder.NEWEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +74,15 @@ class Page:
 
     number: int
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionPage:
+    """Executions, how many match, and when the last one was accepted that was searched (None: all were)."""
+
+    items: Sequence[Execution] = ()
+    total: int = 0
+    searched_until: datetime | None = None
 
 
 class Executions(Protocol):
@@ -114,8 +143,8 @@ class Executions(Protocol):
     async def batch(self, execution_ids: Sequence[str]) -> list[Execution]:
         """Those that exist, in the order of the ids."""
 
-    async def page(self, wanted: ExecutionFilter, page: Page) -> tuple[list[Execution], int]:
-        """A page of the matching executions, newest first, and how many match."""
+    async def page(self, wanted: ExecutionFilter, page: Page) -> ExecutionPage:
+        """A page of the matching executions, and how many match."""
 
     async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
         """A page of an execution's runs in order, without steps, and how many runs it has."""

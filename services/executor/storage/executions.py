@@ -24,14 +24,13 @@ from services.executor.model.lifecycle import QuestionNotOpen, answer_question
 from services.executor.model.organisation_limits import StartedRuns
 from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
-from services.executor.ports.executions import ExecutionFilter, Page, ScreensFilter
+from services.executor.ports.executions import ExecutionFilter, ExecutionPage, Page, ScreensFilter
+from services.executor.storage.execution_lists import ExecutionLists
 from services.executor.storage.fair_queue import IN_ORDER, queue_name
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.leased_runs import IS_LEASED
-from services.executor.storage.list_marks import ListMarks, list_index
 from services.executor.storage.records import (
     OPEN_STATUSES,
-    WITHOUT_ENV,
     execution_of,
     from_document,
     plan_of,
@@ -46,16 +45,6 @@ from services.executor.storage.transactions import ExecutionTransactions
 
 CLOCK_SECONDS = 10.0
 
-_FILTERS = {
-    "status": "status",
-    "workflow_id": "workflow_id",
-    "app_id": "app_ids",
-    "source": "source",
-    "branch": "ci.branch",
-    "commit_sha": "ci.commit_sha",
-    "pr_number": "ci.pr_number",
-}
-
 
 class MongoExecutions:
     """The port `Executions` on MongoDB."""
@@ -68,7 +57,7 @@ class MongoExecutions:
         self._runs = OrgCollection(transactions.mongo, RUNS)
         self._steps = OrgCollection(transactions.mongo, STEPS)
         self._plans = OrgCollection(transactions.mongo, PLANS)
-        self._list_marks = ListMarks(transactions.mongo, transactions.now)
+        self._lists = ExecutionLists(transactions.mongo, transactions.now)
         self._supersessions = MongoSupersessions(transactions)
         self._variants = MongoVariants(transactions.mongo)
         self._run_counts = MongoRunCounts(transactions.mongo)
@@ -138,13 +127,8 @@ class MongoExecutions:
         by_id = {document["_id"]: document for document in documents}
         return [execution_of(by_id[id_]) for id_ in execution_ids if id_ in by_id]
 
-    async def page(self, wanted: ExecutionFilter, page: Page) -> tuple[list[Execution], int]:
-        query = _query(wanted)
-        total = await self._list_marks.count(query)
-        near, skipped = await self._list_marks.locate(query, (page.number - 1) * page.size, total)
-        newest = self._executions.find(near, WITHOUT_ENV).sort([("created_at", -1), ("_id", -1)])
-        documents = await newest.hint(list_index(query)).skip(skipped).limit(page.size).to_list(None)
-        return [execution_of(document) for document in documents], total
+    async def page(self, wanted: ExecutionFilter, page: Page) -> ExecutionPage:
+        return await self._lists.page(wanted, page)
 
     async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
         query = {"execution_id": execution_id}
@@ -213,11 +197,6 @@ class MongoExecutions:
 
     async def log(self, execution_id: str, after: int, limit: int) -> list[Event]:
         return await self._outbox.history(execution_id, after=after, limit=limit)
-
-
-def _query(wanted: ExecutionFilter) -> Document:
-    fields: dict[str, Any] = {field: getattr(wanted, name) for name, field in _FILTERS.items()}
-    return {field: value for field, value in fields.items() if value is not None}
 
 
 class MongoVariants:

@@ -28,16 +28,21 @@ _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _OLDEST_FIRST = [("created_at", 1), ("_id", 1)]
 # What lists filter by, that of the shortest lists first.
 _LIST_INDEXES = {
-    "ci.commit_sha": "by_commit",
+    "rerun_of": "by_rerun",
+    "search.commit": "by_commit_text",
+    "search.ci_run": "by_ci_run_text",
     "ci.pr_number": "by_pull_request",
-    "ci.branch": "by_branch",
+    "search.name": "by_name_text",
+    "search.branch": "by_branch_text",
+    "search.started_by": "by_starter_text",
     "workflow_id": "by_workflow",
+    "flaky": "by_flaky",
     "app_ids": "by_app",
+    "result": "by_result",
     "status": "by_status",
     "source": "by_source",
 }
-_FAILED_INDEXES = {
-    "by_branch": "failed_by_branch",
+FAILED_INDEXES = {
     "by_workflow": "failed_by_workflow",
     "by_app": "failed_by_app",
 }
@@ -76,6 +81,14 @@ class ListMarks:
         if not documents:
             return query, offset
         return {**query, "created_at": {"$lt": documents[0]["at"]}}, documents[0]["older"] - older
+
+    async def locate_oldest(self, query: Document, offset: int, total: int) -> tuple[Document, int]:
+        """As `locate`, with the oldest first."""
+        before = {"list": _name(query), "older": {"$lte": offset}}
+        documents = await self._marks.find(before).sort("older", -1).limit(1).to_list(None)
+        if offset <= self._step or not documents:
+            return query, offset
+        return {**query, "created_at": {"$gte": documents[0]["at"]}}, offset - documents[0]["older"]
 
     async def _add(self, query: Document, mark: Document) -> None:
         settled, index = await self._settled(), list_index(query)
@@ -116,4 +129,4 @@ def list_index(query: Document) -> str:
     if query.get("status") in OPEN_STATUSES:
         return "by_status"
     index = next((index for field, index in _LIST_INDEXES.items() if field in query), "newest")
-    return _FAILED_INDEXES.get(index, index) if query.get("status") == Status.FAILED else index
+    return FAILED_INDEXES.get(index, index) if query.get("status") == Status.FAILED else index

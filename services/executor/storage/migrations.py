@@ -7,9 +7,11 @@ from pymongo.errors import CollectionInvalid
 from services.chassis import idempotency, outbox
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
+from services.executor.storage.list_fields import fill_list_fields
 from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.schema import (
     RUN_COUNTS,
+    index_lists,
     index_live_steps,
     index_passes_with_screens,
     index_questions,
@@ -32,6 +34,11 @@ async def _count_runs(mongo: Mongo) -> None:
     await counts.plan_recount()
 
 
+async def _make_lists(mongo: Mongo) -> None:
+    await fill_list_fields(mongo)
+    await index_lists(mongo)
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
@@ -48,4 +55,5 @@ MIGRATIONS = (
     Migration("0011_past_bindings", make_past_bindings),
     Migration("0012_screens_of_app", index_screens_of_app),
     Migration("0013_passes_with_screens", index_passes_with_screens),
+    Migration("0014_execution_lists", _make_lists),
 )

@@ -12,6 +12,7 @@ from mobiletest_automation.model.results import Artifact, StepResult, end_steps
 from mobiletest_automation.model.states import Status
 from mobiletest_automation.model.variants import EMPTY_VARIANT
 from services.chassis.mongo import Document
+from services.chassis.text_search import fold_case
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits, RunPlan
 from services.executor.ports.runs import LiveAttempt
@@ -45,8 +46,24 @@ def from_document(kind: type[T], document: Document) -> T:
 
 
 def execution_document(execution: Execution) -> Document:
+    """The execution with the fields by which lists find it."""
     document = to_document(execution)
-    return {"_id": document.pop("id"), **document}
+    return {"_id": document.pop("id"), **document, **list_fields(execution)}
+
+
+def list_fields(execution: Execution) -> Document:
+    """Its result, and the texts that lists search by prefix, folded; none for what it does not have."""
+    flaky = {"flaky": True} if execution.flaky_runs else {}
+    ci = execution.ci
+    texts = {
+        "branch": ci.branch,
+        "commit": ci.commit_sha,
+        "ci_run": ci.run_id,
+        "name": execution.title,
+        "started_by": execution.started_by,
+    }
+    folded = {name: fold_case(text.strip()) for name, text in texts.items() if text and text.strip()}
+    return {"result": execution.result.value, **flaky, **({"search": folded} if folded else {})}
 
 
 def execution_of(document: Document) -> Execution:

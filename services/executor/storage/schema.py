@@ -57,7 +57,7 @@ def _newest_by(*names: str) -> list[tuple[str, int]]:
     return [*fields, ("created_at", DESCENDING), ("_id", DESCENDING)]
 
 
-_FAILED_BY = {"failed_by_branch": "ci.branch", "failed_by_workflow": "workflow_id", "failed_by_app": "app_ids"}
+_FAILED_BY = {"failed_by_workflow": "workflow_id", "failed_by_app": "app_ids"}
 
 _EXECUTION_INDEXES = [
     _index("newest", *_newest_by()),
@@ -65,8 +65,6 @@ _EXECUTION_INDEXES = [
     _index("by_workflow", *_newest_by("workflow_id"), only_with="workflow_id"),
     _index("by_app", *_newest_by("app_ids")),
     _index("by_source", *_newest_by("source")),
-    _index("by_branch", *_newest_by("ci.branch"), only_with="ci.branch"),
-    _index("by_commit", *_newest_by("ci.commit_sha"), only_with="ci.commit_sha"),
     _index("by_pull_request", *_newest_by("ci.pr_number"), only_with="ci.pr_number"),
     # supersession: unfinished executions, those with cancel_previous, and those that have not cancelled yet
     _index(
@@ -190,6 +188,23 @@ async def index_passes_with_screens(mongo: Mongo) -> None:
         partialFilterExpression={SCREENS_KEPT_SINCE: {"$exists": True}, "success": True},
     )
     await mongo.collection(RUNS).create_indexes([index])
+
+
+async def index_lists(mongo: Mongo) -> None:
+    """Of texts, results and repetitions, by which lists of executions are filtered."""
+    of_texts = {
+        f"by_{name}_text": f"search.{field}"
+        for name, field in {
+            "commit": "commit",
+            "ci_run": "ci_run",
+            "name": "name",
+            "branch": "branch",
+            "starter": "started_by",
+        }.items()
+    }
+    partial = {**of_texts, "by_flaky": "flaky", "by_rerun": "rerun_of"}
+    indexes = [_index(name, *_newest_by(field), only_with=field) for name, field in partial.items()]
+    await mongo.collection(EXECUTIONS).create_indexes([*indexes, _index("by_result", *_newest_by("result"))])
 
 
 async def index_screens_of_app(mongo: Mongo) -> None:

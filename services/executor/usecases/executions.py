@@ -15,7 +15,7 @@ from services.chassis.errors import NotFound, PermissionDenied
 from services.chassis.events import Event
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, Executions, Page
+from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, ExecutionPage, Executions, Page
 from services.executor.ports.runs import StoredArtifacts
 from services.executor.usecases.starts import SECRETS_SCOPE
 
@@ -84,8 +84,8 @@ class ExecutionControl:
         """Those that exist, in the order of the ids."""
         return await self._executions.batch(execution_ids)
 
-    async def page(self, wanted: ExecutionFilter, page: Page) -> tuple[list[Execution], int]:
-        """A page of the matching executions, newest first, and how many match."""
+    async def page(self, wanted: ExecutionFilter, page: Page) -> ExecutionPage:
+        """A page of the matching executions, and how many match."""
         return await self._executions.page(wanted, page)
 
     async def runs(self, execution_id: str, page: Page) -> tuple[Execution, list[Run], int]:

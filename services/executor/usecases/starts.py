@@ -195,7 +195,8 @@ class ExecutionStarter:
         check_models(limits.allowed_models, (models.primary_model, models.reflection_model, models.planning_model))
         counted = sum(plan.counts_as for plan in plans)
         async with self._limits.room(len(plans), limits, counted=counted):
-            return await self._add(replace(execution, counted_runs=counted), plans, stages)
+            execution = replace(execution, counted_runs=counted, started_by=current().subject_name)
+            return await self._add(execution, plans, stages)
 
     async def _add(self, execution: Execution, plans: Sequence[RunPlan], stages: Sequence[int]) -> Execution:
         orders, variants = await asyncio.gather(

@@ -31,7 +31,7 @@ _FORMAT = re.compile(r"m[ts]_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", re.ASCII)
 class KeyHolder:
     """What a valid key stands for. `expires_at` is None for a key that does not expire; `limits` are of its owner.
 
-    `session_id` is empty unless somebody has signed in with the key.
+    `session_id` is empty unless somebody has signed in with the key, whose `name` it is.
     """
 
     key_id: str
@@ -40,6 +40,7 @@ class KeyHolder:
     expires_at: datetime | None = None
     limits: RequestLimits = UNLIMITED
     session_id: str = ""
+    name: str = ""
 
     @property
     def revocable_ids(self) -> tuple[str, ...]:
@@ -100,8 +101,11 @@ class CatalogApiKeys:
         expires = answer.expires_at.ToDatetime(UTC) if answer.HasField("expires_at") else None
         scopes = frozenset(self._scopes[scope] for scope in answer.scopes if scope in self._scopes)
         limits = self._default_limits.with_overrides(answer.limits)
-        session_id = answer.id if isinstance(answer, sessions_pb2.Session) else ""
-        return KeyHolder(answer.api_key_id, answer.org_id, scopes, expires, limits, session_id)
+        if isinstance(answer, sessions_pb2.Session):
+            session_id, name = answer.id, answer.api_key_name
+        else:
+            session_id, name = "", answer.name
+        return KeyHolder(answer.api_key_id, answer.org_id, scopes, expires, limits, session_id, name)
 
 
 def _key_error(error: grpc.aio.AioRpcError) -> Unauthenticated | None:

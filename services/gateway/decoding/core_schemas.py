@@ -32,10 +32,16 @@ def request_schema(message: Descriptor, fields: RequestFields, *, takes_body: bo
 def _parameters(fields: Mapping[str, Field]) -> CoreSchema:
     return core_schema.typed_dict_schema(
         {
-            name: core_schema.typed_dict_field(scalar_schema(field, field.rules, text=True), required=field.required)
+            name: core_schema.typed_dict_field(parameter_schema(field), required=field.required)
             for name, field in fields.items()
         }
     )
+
+
+def parameter_schema(field: Field) -> CoreSchema:
+    """The text of a path segment, query parameter or header: a scalar, or a message that JSON writes as a text."""
+    known = well_known_schema(field.message) if field.message is not None else None
+    return known or scalar_schema(field, field.rules, text=True)
 
 
 class MessageSchemas:

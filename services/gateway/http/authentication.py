@@ -107,6 +107,7 @@ class Authentication:
         caller = Caller(
             org_id=holder.org_id,
             subject=holder.key_id,
+            subject_name=holder.name or None,
             scopes=holder.scopes,
             request_id=request[REQUEST_ID],
             traceparent=_parse_traceparent(headers.get(_TRACEPARENT)),

@@ -7,8 +7,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 from services.gateway.contract.fields import Field
-from services.gateway.decoding.core_schemas import MessageSchemas, response_name
-from services.gateway.decoding.scalar_schemas import default_value, scalar_schema
+from services.gateway.decoding.core_schemas import MessageSchemas, parameter_schema, response_name
+from services.gateway.decoding.scalar_schemas import default_value
 
 Schema = dict[str, Any]
 
@@ -36,7 +36,7 @@ class Schemas:
 
     def parameter(self, field: Field) -> Schema:
         """The schema of a query, path or header parameter."""
-        schema = _Generator(ref_template=_REFERENCE).generate(scalar_schema(field, field.rules, text=True))
+        schema = _Generator(ref_template=_REFERENCE).generate(parameter_schema(field))
         meanings, default = " ".join(self._messages.meanings(field)), default_value(field)
         schema |= {"description": meanings} if meanings else {}
         return {**schema, "default": default} if default is not None else schema

@@ -66,7 +66,7 @@ async def test_a_repeated_start_in_a_group_returns_the_stored_execution(world: W
     again, *others = await asyncio.gather(start_in(org_id, world, key), *(start_in(org_id, world) for _ in range(5)))
     assert again.id == first.id
     with bind(Caller(org_id=org_id)):
-        assert (await world.executions.page(ExecutionFilter(), ALL))[1] == 6
+        assert (await world.executions.page(ExecutionFilter(), ALL)).total == 6
     assert len({first.id, *(other.id for other in others)}) == len(await requests(world)) == 6
 
 
@@ -136,7 +136,7 @@ async def test_ids_of_other_organisations_are_not_found(world: World) -> None:
         for execution_id in (execution.id, str(uuid4())):
             await _is_unknown(world, execution_id, key.run_id)
         assert await world.executions.batch([execution.id]) == []
-        assert await world.executions.page(ExecutionFilter(), ALL) == ([], 0)
+        assert (await world.executions.page(ExecutionFilter(), ALL)).total == 0
         assert await world.executions.runs(execution.id, ALL) == ([], 0)
         assert await world.executions.all_runs(execution.id) == []
 
