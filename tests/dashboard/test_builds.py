@@ -11,6 +11,7 @@ from tests.dashboard.pages import defects, defects_shown
 from tests.e2e.client import Api, created
 from tests.e2e.test_gate import Ci
 from tests.e2e.world import FAILING, UNKNOWN, World
+from tests.eventually import eventually
 from tests.integration.executor.models import model
 
 
@@ -230,3 +231,40 @@ async def test_the_page_is_accessible(ci: Ci, member: Visitor) -> None:
     empty = await ci.world.build(ci.app, "2.0.0")
     for each in (build, empty):
         assert await defects(member, f"/apps/{ci.app['id']}/builds/{each['id']}") == {}
+
+
+async def test_a_failed_run_says_whether_the_test_is_flaky_and_leads_to_the_next_failure(
+    ci: Ci, visitor: Visitor
+) -> None:
+    """Whether it is mine, without leaving the page: what the gate says, the results before, and a quarantine."""
+    await ci.run("1.0.0", "main")
+    build, execution = await ci.run("1.1.0", "main", pay=False, search=False)
+    await ci.world.reported(build, 2)
+    await visitor.sign_in()
+    await visitor.open(f"/executions/{execution['id']}/tests/{ci.pay['id']}")
+    page, failure = visitor.page, visitor.page.get_by_role("note").first
+    await expect(failure).to_contain_text("Blocks the gate: newly broken. Fails here, and passed on main")
+    assert (await page.locator("main").inner_text()).count(str(await failure.locator(".message").inner_text())) == 1
+    about = page.get_by_role("region", name="About this run")
+    await expect(about).to_contain_text(ci.app["name"])
+    await expect(about.get_by_title("c1.1.0")).to_be_visible()
+    results = page.get_by_role("region", name="The test on this app")
+    await expect(results).to_contain_text("too few results")
+    await expect(results.locator(".strip a")).to_have_count(2)
+    await expect(results.locator(".strip [aria-current]")).to_have_class("cell failed")
+    assert await defects_shown(visitor) == {}
+    await results.get_by_role("button", name="Quarantine").click()
+    await page.get_by_label("Reason").fill("SHOP-7 is being repaired")
+    await page.get_by_role("dialog").get_by_role("button", name="Quarantine").click()
+    await expect(results).to_contain_text("SHOP-7 is being repaired")
+
+    async def is_known_to_the_gate() -> bool:
+        await page.reload()
+        return "Does not block the gate: quarantined" in await failure.inner_text()
+
+    await eventually(is_known_to_the_gate)
+    # what blocks comes first, so the quarantined one is now the last of the two
+    await expect(page.get_by_text("Failure 2 of 2")).to_be_visible()
+    await page.get_by_role("link", name="Previous").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Search")
+    await expect(page.get_by_role("link", name="Previous")).to_have_count(0)

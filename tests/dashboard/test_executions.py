@@ -58,7 +58,7 @@ async def test_the_steps_of_a_run_appear_while_it_goes_on(member: Visitor, world
     await member.open(f"/executions/{execution}")
     await page.get_by_role("link", name=test["name"]).click()
     await page.evaluate("window.sameDocument = true")
-    link = page.get_by_role("link", name="the test", exact=True)
+    link = page.get_by_role("link", name="version 1", exact=True)
     await link.focus()
     steps = page.locator("#run[data-live] .steps > li")
     await expect(page.locator("#run[data-live] .steps > .passed")).not_to_have_count(0)

@@ -1,4 +1,4 @@
-"""The pages of executions: all of them, one with its runs, a run with its traces, and the queue."""
+"""The pages of executions: all of them, one with its runs, and the queue."""
 
 import asyncio
 from typing import Any
@@ -6,12 +6,10 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from services.gateway.dashboard.apps import base_branch_of, repository_of, repository_url
+from services.gateway.dashboard.apps import base_branch_of
 from services.gateway.dashboard.error_pages import PageUnknown
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
-from services.gateway.dashboard.step_proposals import read_proposal
-from services.gateway.dashboard.traces import trace_of
 from services.gateway.http.json_responses import HttpError
 
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 2, 500
@@ -76,38 +74,6 @@ async def _gate(request: web.Request) -> Values:
 
 def _is_missing(refusal: HttpError | None) -> bool:
     return refusal is not None and refusal.status == 404
-
-
-@with_session
-async def show_run(request: web.Request) -> Values:
-    """A run with its attempts, their steps and screens."""
-    execution, run = await asyncio.gather(read(request, "GetExecution"), read(request, "GetRun"))
-    breakage, proposal = await asyncio.gather(
-        _breakage(request, run, _base_branch(request, execution)), read_proposal(request, run)
-    )
-    return {
-        "execution": execution,
-        "run": run,
-        **breakage,
-        **proposal,
-        "repository": repository_url((run["metadata"] or {}).get("repository")) or breakage["repository"],
-        "trace_of": trace_of,
-    }
-
-
-async def _breakage(request: web.Request, run: Any, named: dict[str, str]) -> Values:
-    """The failing test in the comparison of the run's build with the one before, if there is one and it fails there."""
-    nothing: Values = {"broken": None, "broken_refusal": None, "repository": None}
-    if run["success"] is not False or run["build_id"] is None:
-        return nothing
-    compared = read(request, "CompareBuilds", version_id=run["build_id"], **named)
-    part = await read_part("broken", compared)
-    if part["broken"] is None:
-        return nothing if _is_missing(part["broken_refusal"]) else {**nothing, **part}
-    kinds = ("newly_failing", "never_passed", "not_run_before", "still_failing")
-    failing = [test for kind in kinds for test in part["broken"][kind]]
-    broken = next((test for test in failing if test["test_id"] == run["test_id"]), None)
-    return {**nothing, "broken": broken, "repository": repository_of(part["broken"])}
 
 
 @with_session

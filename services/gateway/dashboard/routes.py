@@ -5,7 +5,7 @@ from aiohttp import web
 from services.chassis.grpc_channel import Channel
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.rate_limits import RateLimiter
-from services.gateway.dashboard import apps, coverage, executions, matrix, settings, tests, versions, workflows
+from services.gateway.dashboard import apps, coverage, executions, matrix, runs, settings, tests, versions, workflows
 from services.gateway.dashboard.assets import PREFIX, Assets
 from services.gateway.dashboard.pages import SIGN_IN, page, redirection, render
 from services.gateway.dashboard.sessions import SessionHandlers, show_sign_in
@@ -33,7 +33,7 @@ def dashboard_routes(
         Route("GET", "/executions", page("executions.html", executions.list_executions)),
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
         Route("GET", "/executions/{execution_id}/tests/{test_id}", redirection(executions.find_run)),
-        Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", executions.show_run)),
+        Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", runs.show_run)),
         Route("GET", "/queue", page("queue.html", executions.show_queue)),
         Route("GET", "/settings", page("api_keys.html", settings.list_keys)),
         Route("GET", "/settings/limits", page("limits.html", settings.list_limits)),
