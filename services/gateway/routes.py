@@ -205,6 +205,7 @@ class OperationRoutes:
             "GetAppWorkspace": reports.app_workspace(readers["GetApp"], rpc("GetAppWorkspace")),
             "GetTestMatrix": reports.app_report(readers["GetApp"], rpc("GetTestMatrix")),
             "GetAppCoverage": reports.app_report(readers["GetApp"], rpc("GetAppCoverage")),
+            "ListAppBranches": reports.app_report(readers["GetApp"], rpc("ListAppBranches")),
             "GetTestReport": reports.app_report(readers["GetApp"], rpc("GetTestReport")),
             "ListTests": reports.list_tests_by_classification(
                 rpc("ListTests"), call_rpc(self._upstreams.rpc(classified))

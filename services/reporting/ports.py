@@ -12,7 +12,7 @@ from services.reporting.model.reports.apps import VerdictCount
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
-from services.reporting.model.sources import BuildSource
+from services.reporting.model.sources import BranchKey, BranchKind, BranchRow, BuildSource
 from services.reporting.model.tables import Cell, CellKey, HistoryKey, Tables
 from services.reporting.model.variants import KnownVariants, Subject
 
@@ -26,6 +26,15 @@ class RowPage:
     skip: int
     limit: int
     before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchQuery:
+    """Branches of an app: of one of the kinds, whose folded names begin with a match of the pattern."""
+
+    app_id: str
+    kinds: tuple[BranchKind, ...]
+    pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +126,15 @@ class ReadModels(Protocol):
 
     async def build_sources(self, app_id: str, build_ids: Collection[str]) -> Mapping[str, BuildSource]:
         """By build, what CI named for these builds of an app."""
+
+    async def branches(self, query: BranchQuery, page: RowPage) -> Sequence[tuple[BranchKey, BranchRow]]:
+        """The matching branches of an app, those with the newest run first."""
+
+    async def count_branches(self, query: BranchQuery) -> int:
+        """How many branches match."""
+
+    async def branches_by_key(self, keys: Collection[BranchKey]) -> Mapping[BranchKey, BranchRow]:
+        """These branches."""
 
     async def verdicts(
         self, app_id: str, build_ids: Collection[str], subjects: Collection[Subject]

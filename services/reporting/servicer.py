@@ -11,6 +11,7 @@ from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 from services.chassis.errors import Unavailable
 from services.chassis.proto_values import page_fields, read_optional, to_enum_number
 from services.chassis.turns import discard, list_in_turns
+from services.reporting.branch_messages import branch_filter, branch_message
 from services.reporting.gate_messages import (
     build_gate_message,
     compared_build_message,
@@ -28,6 +29,7 @@ from services.reporting.messages import (
 )
 from services.reporting.ports import RowPage
 from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.branches import AppBranches
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.gate import USUAL_BASE_BRANCH, BuildGates, GateRequest, Gates
@@ -45,6 +47,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     def __init__(self, sources: ReportSources) -> None:
         self._apps = AppReports(sources)
         self._tests = TestReports(sources)
+        self._branches = AppBranches(sources)
         self._runs = RunLists(sources.read_models)
         self._classified = ClassifiedTests(sources)
         self._quarantines = Quarantines(sources.tests, sources.clock)
@@ -87,6 +90,15 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
             quarantine=quarantine_message(quarantines.get(test_id)),
             runs=map(reports_pb2.BuildRunItem.FromString, report.runs),
         )
+
+    async def ListAppBranches(
+        self, request: reports_pb2.ListAppBranchesRequest, context: Any
+    ) -> reports_pb2.ListAppBranchesResponse:
+        branches = await self._branches.list(
+            request.app_id.lower(), branch_filter(request), _page(request), _revision(request)
+        )
+        items = await list_in_turns(branch_message(key, row, branches) for key, row in branches.branches)
+        return reports_pb2.ListAppBranchesResponse(items=items, **page_fields(request, branches.total))
 
     async def ListBuildRuns(
         self, request: reports_pb2.ListBuildRunsRequest, context: Any

@@ -20,10 +20,10 @@ from services.reporting.model.snapshots import (
     Quarantine,
     TestSnapshot,
 )
-from services.reporting.model.sources import BuildSource
+from services.reporting.model.sources import BranchKey, BranchRow, BuildSource
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import MARK, KnownVariants, Subject, Values, is_variant, test_of
-from services.reporting.ports import Counts, RowPage, TestFilter
+from services.reporting.ports import BranchQuery, Counts, RowPage, TestFilter
 from services.reporting.storage import documents as d
 from services.reporting.storage.decoded_documents import (
     DecodedDocuments,
@@ -105,6 +105,17 @@ class MongoReadModels:
     async def build_sources(self, app_id: str, build_ids: Collection[str]) -> Mapping[str, BuildSource]:
         sources = await self._by_ids(d.BUILD_SOURCES, [(app_id, build_id) for build_id in build_ids])
         return {build_id: source for (_, build_id), source in sources.items()}
+
+    async def branches(self, query: BranchQuery, page: RowPage) -> Sequence[tuple[BranchKey, BranchRow]]:
+        documents = await self._page(d.BRANCHES.collection, _branches(query), page, newest="last_run_at")
+        return [d.decode_branch(document) for document in documents]
+
+    async def count_branches(self, query: BranchQuery) -> int:
+        branches = await self._serving.org_collection(d.BRANCHES.collection)
+        return await branches.count_documents(_branches(query))
+
+    async def branches_by_key(self, keys: Collection[BranchKey]) -> Mapping[BranchKey, BranchRow]:
+        return await self._by_ids(d.BRANCHES, keys)
 
     async def verdicts(
         self, app_id: str, build_ids: Collection[str], subjects: Collection[Subject]
@@ -210,6 +221,11 @@ class MongoReadModels:
         decode: Callable[[bytes], V],
     ) -> list[V]:
         return await find_decoded(await self._serving.org_collection(collection), query, projection, decode)
+
+
+def _branches(query: BranchQuery) -> Document:
+    kinds = {"app_id": query.app_id, "kind": {"$in": [kind.value for kind in query.kinds]}}
+    return kinds if query.pattern is None else kinds | {"name_folded": {"$regex": f"^{query.pattern}"}}
 
 
 def _histories(app_id: str, subjects: Collection[Subject]) -> Document:

@@ -17,6 +17,7 @@ from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.verdicts import MongoVerdicts
 from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.branches import AppBranches
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
@@ -93,6 +94,7 @@ class StoredStory(Story):
         )
         self.apps = AppReports(sources)
         self.tests = TestReports(sources)
+        self.branches = AppBranches(sources)
         self.runs = RunLists(read)
         self.classified = ClassifiedTests(sources)
         self.quarantines = Quarantines(tests, self.clock)
