@@ -33,6 +33,8 @@ OFFERED = """() => {
     createsKey: () => ["POST", "/api/v1/settings/api-keys"],
     restore: (data) => ["PATCH", `/api/v1/tests/${data.test}`],
     steps: (data) => ["PATCH", `/api/v1/tests/${data.test}`],
+    workflowForm: ({workflowForm: id}) => id ? ["PATCH", `/api/v1/workflows/${id}`] : ["POST", "/api/v1/workflows"],
+    starts: () => ["POST", "/api/v1/execution/api/execute_workflow_id_async"],
   };
   const harmless = ["closes", "signOut", "copy", "copyFrom", "reload", "uploadCancel"];
   const offered = [];
@@ -54,6 +56,8 @@ OFFERED = """() => {
     const address = link.getAttribute("href");
     if (address.startsWith("/tests/new")) offered.push(["link", "POST", "/api/v1/tests"]);
     if (/^\\/tests\\/[^/]+\\/run$/.test(address)) offered.push(["link", "POST", "/api/v1/executions"]);
+    if (address === "/workflows/new") offered.push(["link", "POST", "/api/v1/workflows"]);
+    if (/^\\/workflows\\/[^/]+\\/edit$/.test(address)) offered.push(["link", "PATCH", "/api/v1/workflows/ID"]);
     if (address.endsWith("#upload")) offered.push(["link", "POST", "/api/v1/apps/ID/builds"]);
   }
   return offered;
@@ -119,6 +123,7 @@ EXPECTED = {
     *("CreateApp", "UpdateApp", "DeleteApp", "CreateBuild", "UpdateBuild", "DeleteBuild"),
     *("CreateTest", "UpdateTest", "DeleteTest", "AttachTest", "DetachTest", "QuarantineTest", "UnquarantineTest"),
     *("PutSecret", "DeleteSecret", "CreateApiKey", "DeleteApiKey", "StartTests", "RerunExecution"),
+    *("CreateWorkflow", "UpdateWorkflow", "DeleteWorkflow", "StartWorkflow"),
 }
 
 

@@ -45,6 +45,33 @@ async def versions(api: Api, app: Any) -> list[str]:
     return [build["version"] for build in created(await api.get(f"/apps/{app['id']}/builds"))["items"]]
 
 
+async def test_what_is_attached_or_a_workflow_runs_on_the_uploaded_build(
+    visitor: Visitor, world: World, api: Api
+) -> None:
+    """Exactly on it, also a test that is pinned to another build, and while another build is the current one."""
+    app = await world.app()
+    await world.build(app, "1.0.0")
+    created(await api.patch(f"/apps/{app['id']}", {"current_version": "1.0.0"}))
+    tests = [await world.test(), await world.test()]
+    for test in tests:
+        await world.attach(app, test, pinned_version="1.0.0")
+    await world.workflow(tests[0], name="Smoke", build_config={"android_build": {"app_id": app["id"]}})
+    other = await world.app()
+    await world.workflow(tests[0], name="Foreign", build_config={"android_build": {"app_id": other["id"]}})
+    for name, count in (("Run all 2 attached tests on 1.4.2", 2), ("Run Smoke on 1.4.3", 1)):
+        form = await choose(visitor, app, file(apk("com.example.shop", name[-5:])))
+        await form.get_by_role("button", name="Upload").click()
+        page = visitor.page
+        built = form.get_by_role("status").get_by_role("link", name=name[-5:])
+        assert "/builds/" in str(await built.get_attribute("href"))
+        await expect(form.get_by_role("button", name=name)).to_be_visible()
+        assert await form.get_by_role("button", name="Foreign").count() == 0
+        await form.get_by_role("button", name=name).click()
+        await page.wait_for_url(f"{visitor.url}/executions/*")
+        runs = created(await api.get(f"/executions/{page.url.rpartition('/')[2]}/runs"))["items"]
+        assert [run["resolved_build_version"] for run in runs] == [name[-5:]] * count
+
+
 async def test_a_chosen_file_is_uploaded(visitor: Visitor, world: World, api: Api) -> None:
     """Version and package come from the file, and what is typed elsewhere stays."""
     app = await world.app()

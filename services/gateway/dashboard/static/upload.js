@@ -1,5 +1,6 @@
 // Uploads of builds: <form data-upload="/api/v1/apps/7/builds" data-refreshes="builds"> with the fields file and version.
 import { parseRefusal, Refusal, withToken } from "./api.js";
+import { link, offerRuns } from "./build_runs.js";
 import { allow, clear, finish, show } from "./forms.js";
 import { refresh } from "./refresh.js";
 import { csrfToken } from "./session.js";
@@ -42,6 +43,7 @@ function announceFile(field) {
   const [file] = field.files;
   clear(field.form);
   say(field.form, file ? `${file.name}, ${formatSize(file.size)}` : "");
+  offerRuns(field.form, null);
 }
 
 async function upload(form) {
@@ -53,9 +55,11 @@ async function upload(form) {
   say(form, `Uploading ${file.name}`);
   try {
     const build = await withToken(() => send(form, file));
-    say(form, `${file.name} is uploaded as build ${build.version}.${build.was_reused ? " The same file had been uploaded before." : ""}`);
+    const reused = build.was_reused ? " The same file had been uploaded before." : "";
+    say(form, `${file.name} is uploaded as build `, link(`/apps/${build.app_id}/builds/${build.id}`, build.version), `.${reused}`);
     form.reset();
     await finish(form, build);
+    await offerRuns(form, build);
   } catch (error) {
     await explain(form, error);
   } finally {
@@ -134,8 +138,8 @@ function parse(request) {
   }
 }
 
-function say(form, text) {
-  form.querySelector("[data-upload-status]").textContent = text;
+function say(form, ...parts) {
+  form.querySelector("[data-upload-status]").replaceChildren(...parts);
 }
 
 startUploads();
