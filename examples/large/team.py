@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from examples.large.builds import PlannedBuild, broken_place, planned_builds, single_build
+from examples.large.builds import PlannedBuild, broken_place, ios_build, planned_builds, single_build
 from examples.large.journeys import Journey, journeys
 
 MINUTE = 1 / (24 * 60)
@@ -116,7 +116,7 @@ def plan_team(size: Size) -> Team:
     main = range(size.tests)
     attached = {0: list(main), 1: list(main)}
     builds = {0: planned_builds(size.builds, tests[: size.tests])}
-    builds[1] = [single_build("bank iOS", f"5.{number}.0", 56 - 7 * number) for number in range(size.builds // 4)]
+    builds[1] = [ios_build(place, tests) for place in range(size.builds // 4)]
     for app in range(2, min(4, size.apps)):
         builds[app] = [single_build(f"twin {app}", "1.0.0", 20 + app)]
     for pair in range(size.pairs):

@@ -54,6 +54,22 @@ def test_the_newest_build_breaks_six_tests() -> None:
     assert len(set(newest.failing) - set(before.failing)) == 6
 
 
+def test_two_smoke_tests_fail_on_three_builds_of_ios_and_recover_on_as_many() -> None:
+    team = plan_team(LARGE)
+    keys = " ".join(team.tests[place].key for place in (8, 10))
+    assert {8, 10} <= set(team.workflows["Smoke"])
+    assert [f'failing: "{keys}"' in build.file for build in team.builds[1]] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
 def test_all_times_of_a_document_move_and_nothing_else_does() -> None:
     document = {"_id": "a", "at": NOON, "count": 3, "attempts": [{"started_at": NOON, "steps": [{"note": "12:00"}]}]}
     assert shifted(document, DAY) == {
