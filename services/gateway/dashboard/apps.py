@@ -2,10 +2,12 @@
 
 import asyncio
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from aiohttp import web
 
+from services.gateway.dashboard.branches import read_broken
+from services.gateway.dashboard.comparisons import base_branch_of, repository_of
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
@@ -43,6 +45,7 @@ async def show_app(request: web.Request) -> Values:
         _find_tests(request),
         read(request, "ListExecutions", app_id=request.match_info["app_id"], page_size=10),
     )
+    broken = await read_broken(request, workspace)
     trend = [_with_cancelled(point) for point in workspace["execution_trend"]]
     sums = {
         name: sum(point[name] for point in trend)
@@ -54,9 +57,10 @@ async def show_app(request: web.Request) -> Values:
         "trend": {"days": len(trend), "choices": TREND_DAYS, "points": trend, "sums": sums},
         "builds": builds["items"],
         "tests": tests,
-        "query": {name: query[name] for name in ("days", "attach", "platform") if name in query},
+        "query": {name: query[name] for name in ("days", "attach", "platform", "branch") if name in query},
         "candidates": candidates,
         "executions": executions,
+        **broken,
     }
 
 
@@ -131,24 +135,3 @@ async def show_screen_changes(request: web.Request) -> Values:
         raise HttpError(404, "Build not found", "BUILD_NOT_FOUND")
     values = {"app": app, "build": build, "base": query.get("base", "")}
     return {**values, "most": MAX_SCREENS, "opened": OPENED_SCREENS, **changes}
-
-
-def base_branch_of(request: web.Request) -> dict[str, str]:
-    """The parameter with the branch to compare with, if the address of the page names one."""
-    branch = request.query.get("base_branch", "").strip()
-    return {"base_branch": branch} if branch else {}
-
-
-def repository_url(named: str | None) -> str | None:
-    """The address of the repository that CI named; None unless it is http or https."""
-    try:
-        scheme, host = urlsplit(named or "").scheme, urlsplit(named or "").hostname
-    except ValueError:
-        return None
-    return (named or "").rstrip("/").removesuffix(".git") if scheme in ("http", "https") and host else None
-
-
-def repository_of(comparison: dict[str, Any] | None) -> str | None:
-    """The address of the repository that CI named for a build or for the one that it is compared with."""
-    builds = (comparison["build"], comparison["base"]) if comparison else ()
-    return next((url for build in builds if (url := repository_url(build["repository"]))), None)

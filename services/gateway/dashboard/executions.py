@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from services.gateway.dashboard.apps import base_branch_of
+from services.gateway.dashboard.comparisons import base_branch_of
 from services.gateway.dashboard.error_pages import PageUnknown
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part

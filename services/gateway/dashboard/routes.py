@@ -5,7 +5,18 @@ from aiohttp import web
 from services.chassis.grpc_channel import Channel
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.rate_limits import RateLimiter
-from services.gateway.dashboard import apps, coverage, executions, matrix, runs, settings, tests, versions, workflows
+from services.gateway.dashboard import (
+    apps,
+    branches,
+    coverage,
+    executions,
+    matrix,
+    runs,
+    settings,
+    tests,
+    versions,
+    workflows,
+)
 from services.gateway.dashboard.assets import PREFIX, Assets
 from services.gateway.dashboard.pages import SIGN_IN, page, redirection, render
 from services.gateway.dashboard.sessions import SessionHandlers, show_sign_in
@@ -28,6 +39,9 @@ def dashboard_routes(
         Route("GET", "/apps/{app_id}", page("app.html", apps.show_app)),
         Route("GET", "/apps/{app_id}/matrix", page("matrix.html", matrix.show_matrix)),
         Route("GET", "/apps/{app_id}/coverage", page("coverage.html", coverage.show_coverage)),
+        Route("GET", "/apps/{app_id}/branches", page("branches.html", branches.list_branches)),
+        Route("GET", "/apps/{app_id}/branches/{name}", page("branch.html", branches.show_branch)),
+        Route("GET", "/apps/{app_id}/pull-requests/{number}", page("branch.html", branches.show_pull_request)),
         Route("GET", "/apps/{app_id}/builds/{build_id}", page("build.html", apps.show_build)),
         Route("GET", "/apps/{app_id}/builds/{build_id}/screens", page("build_screens.html", apps.show_screen_changes)),
         Route("GET", "/executions", page("executions.html", executions.list_executions)),

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from services.gateway.dashboard.apps import base_branch_of, repository_url
+from services.gateway.dashboard.comparisons import base_branch_of, repository_url
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.dashboard.step_proposals import read_proposal

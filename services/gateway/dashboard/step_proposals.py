@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from mobiletest_automation.flows.step_paths import NoSuchStep, replace_step
-from services.gateway.dashboard.apps import base_branch_of
+from services.gateway.dashboard.comparisons import base_branch_of
 from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_part, read_tagged
 from services.gateway.dashboard.versions import compare_steps

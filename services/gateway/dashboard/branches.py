@@ -1,0 +1,166 @@
+"""The pages of the branches and pull requests of an app, and what is broken on the newest build of one."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aiohttp import web
+
+from services.gateway.dashboard.comparisons import base_branch_of, repository_of, repository_url
+from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.resources import read, read_part
+from services.gateway.http.json_responses import HttpError
+
+PAGE_SIZE = 50
+# Branches offered in the filter of an app; others are found by typing their name.
+BRANCHES_OFFERED = 50
+EXECUTIONS = 20
+# Tests shown of each list.
+MAX_TESTS = 50
+USUAL_BASE = "main"
+NOTHING = {"comparison": None, "comparison_refusal": None}
+# Where a pull request is below the address of its repository, by the words for the CI system.
+_PULL_REQUESTS = {"github": "/pull/", "gitlab": "/-/merge_requests/"}
+
+Json = Mapping[str, Any]
+
+
+async def read_broken(request: web.Request, workspace: Json) -> Values:
+    """What is broken on the newest build of `?branch=` with a verdict, or of any; `tested` is that build, None if there
+    is none.
+    """
+    branch = request.query.get("branch", "").strip()
+    branches, named = await asyncio.gather(
+        read(request, "ListAppBranches", kind="branch", page_size=BRANCHES_OFFERED),
+        read(request, "ListAppBranches", kind="branch", name=branch) if branch else _nothing(),
+    )
+    tested = await _newest_of(request, named["items"], workspace) if branch else _newest_tested(workspace)
+    compared = await _compare(request, tested) if tested else NOTHING
+    return {
+        "branch": branch,
+        "branches": branches,
+        "tested": tested,
+        "most": MAX_TESTS,
+        "repository": repository_of(compared["comparison"]),
+        **compared,
+    }
+
+
+async def _nothing() -> Json:
+    return {"items": []}
+
+
+def _newest_tested(workspace: Json) -> Json | None:
+    """The newest build with a verdict."""
+    return next((build for build in workspace["build_health"] if build["completed_runs"]), None)
+
+
+async def _newest_of(request: web.Request, branches: Sequence[Json], workspace: Json) -> Json | None:
+    """The newest build of the branch, with a verdict if the health of builds knows one."""
+    builds = branches[0]["builds"] if branches else []
+    tested = {build["build_id"] for build in workspace["build_health"] if build["completed_runs"]}
+    return next((build for build in builds if build["build_id"] in tested), builds[0] if builds else None)
+
+
+async def _compare(request: web.Request, build: Json, base: str | None = None) -> Values:
+    named = base_branch_of(request)
+    return await read_part(
+        "comparison", read(request, "CompareBuilds", version_id=build["build_id"], base=base, **named)
+    )
+
+
+@with_session
+async def list_branches(request: web.Request) -> Values:
+    """A page of the branches and pull requests of an app, searched by the beginning of their names."""
+    query = request.query
+    search, kind = query.get("search", "").strip(), query.get("kind", "")
+    app, branches = await asyncio.gather(
+        read(request, "GetApp"),
+        read(
+            request,
+            "ListAppBranches",
+            search=search or None,
+            kind=kind or None,
+            page=query.get("page"),
+            page_size=PAGE_SIZE,
+        ),
+    )
+    return {"app": app, "branches": branches, "query": {"search": search, "kind": kind}}
+
+
+@with_session
+async def show_branch(request: web.Request) -> Values:
+    """A branch: what it broke, what fails on the base branch anyway, its builds and executions.
+
+    Raises:
+        HttpError: there is no such branch.
+    """
+    return await _show(request, "branch", request.match_info["name"])
+
+
+@with_session
+async def show_pull_request(request: web.Request) -> Values:
+    """A pull request: as a branch.
+
+    Raises:
+        HttpError: there is no such pull request.
+    """
+    return await _show(request, "pull_request", request.match_info["number"])
+
+
+async def _show(request: web.Request, kind: str, name: str) -> Values:
+    base_branch = base_branch_of(request).get("base_branch", USUAL_BASE)
+    its_executions = {"pr_number" if kind == "pull_request" else "branch": name}
+    app, workspace, named, base = await asyncio.gather(
+        read(request, "GetApp"),
+        read(request, "GetAppWorkspace"),
+        read(request, "ListAppBranches", kind=kind, name=name),
+        read(request, "ListAppBranches", kind="branch", name=base_branch),
+    )
+    if not named["items"]:
+        raise HttpError(404, "No finished run of this app names this branch or pull request", "BRANCH_NOT_FOUND")
+    branch = named["items"][0]
+    tested = await _newest_of(request, named["items"], workspace)
+    own_base = kind == "branch" and name == base_branch
+    base_build = None if own_base or not tested else _base_build(base["items"], tested)
+    compared, executions = await asyncio.gather(
+        _compare(request, tested, base_build) if tested else _nothing_compared(),
+        read(request, "ListExecutions", app_id=app["id"], page_size=EXECUTIONS, **its_executions),
+    )
+    return {
+        "app": app,
+        "item": branch,
+        "address": pull_request_url(branch),
+        "source_url": repository_url(branch["repository"]),
+        "base_branch": base_branch,
+        "own_base": own_base,
+        "tested": tested,
+        "most": MAX_TESTS,
+        "health": {build["build_id"]: build for build in workspace["build_health"]},
+        "repository": repository_url(branch["repository"]) or repository_of(compared["comparison"]),
+        "executions": executions,
+        "executions_query": its_executions,
+        **compared,
+    }
+
+
+async def _nothing_compared() -> Values:
+    return NOTHING
+
+
+def _base_build(branches: Sequence[Json], build: Json) -> str | None:
+    """The newest build of the base branch before the build, else its newest one; None: reporting chooses."""
+    builds = [each for each in branches[0]["builds"] if each["build_id"] != build["build_id"]] if branches else []
+    earlier = (each for each in builds if each["uploaded_at"] < build["uploaded_at"])
+    chosen = next(earlier, builds[0] if builds else None)
+    return str(chosen["build_id"]) if chosen else None
+
+
+def pull_request_url(branch: Json) -> str | None:
+    """The address of a pull request where its repository is; None where the form of such addresses is not known."""
+    repository = repository_url(branch["repository"])
+    if branch["kind"] != "pull_request" or not repository or not branch["name"].isdecimal():
+        return None
+    system = (branch["ci_system"] or "").lower()
+    path = next((path for word, path in _PULL_REQUESTS.items() if word in system), None)
+    return f"{repository}{path}{branch['name']}" if path else None

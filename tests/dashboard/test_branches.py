@@ -1,0 +1,57 @@
+"""What is broken now on an app, and the pages of its branches and pull requests."""
+
+import re
+
+from playwright.async_api import expect
+
+from tests.dashboard.conftest import Visitor
+from tests.dashboard.pages import defects
+from tests.e2e.test_gate import Ci
+
+
+async def test_an_app_begins_with_what_is_broken_on_its_newest_build(ci: Ci, visitor: Visitor) -> None:
+    await ci.run("1.0.0", "main")
+    build, execution = await ci.run("1.1.0", "feature/pay", pay=False)
+    await ci.world.reported(build, 2)
+    await visitor.sign_in()
+    await visitor.open(f"/apps/{ci.app['id']}")
+    page, broken = visitor.page, visitor.page.locator("#broken")
+    await expect(page.get_by_role("heading", level=2).first).to_have_text("Broken now")
+    await expect(broken).to_contain_text("Build 1.1.0 of feature/pay")
+    await expect(broken).to_contain_text("1 newly broken, 0 still failing")
+    test = broken.get_by_role("listitem").filter(has_text="Pay")
+    await expect(test).to_contain_text("Since 1.1.0 of feature/pay, passed on 1.0.0 of main")
+    await expect(page.locator("#builds").get_by_role("row").filter(has_text="1.1.0")).to_contain_text("feature/pay")
+    await page.get_by_role("combobox", name="Branch").fill("main")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page).to_have_url(f"{visitor.url}/apps/{ci.app['id']}?branch=main#broken")
+    await expect(broken).to_contain_text("1.0.0")
+    await expect(broken).not_to_contain_text("1 newly broken")
+    await visitor.open(f"/apps/{ci.app['id']}?branch=none")
+    await expect(broken).to_contain_text("No finished run on a build names the branch none")
+    await visitor.open(f"/apps/{ci.app['id']}")
+    await test.get_by_role("link", name="Pay", exact=True).click()
+    await expect(page).to_have_url(re.compile(f"/executions/{execution['id']}/runs/"))
+
+
+async def test_a_branch_says_what_it_broke_and_what_fails_on_main_anyway(ci: Ci, visitor: Visitor) -> None:
+    await ci.run("1.0.0", "main")
+    await ci.run("1.1.0", "main", search=False)
+    build, _ = await ci.run("1.2.0", "feature/a b", pay=False, search=False)
+    await ci.world.reported(build, 2)
+    await visitor.sign_in()
+    await visitor.open(f"/apps/{ci.app['id']}/branches")
+    page = visitor.page
+    await page.get_by_label("Name").fill(" FEATURE/")
+    await page.get_by_role("button", name="Search").click()
+    await expect(page.get_by_role("row")).to_have_count(2)
+    await page.get_by_role("link", name="feature/a b").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("feature/a b")
+    await expect(page.locator("#broken")).to_contain_text("Build 1.2.0 compared with 1.1.0 of main: 1 newly broken")
+    await expect(page.locator("[aria-labelledby=broken-new]")).to_contain_text("Pay")
+    await expect(page.locator("[aria-labelledby=broken-still]")).to_contain_text("Search")
+    await expect(page.locator("#builds").get_by_role("row")).to_have_count(2)
+    await expect(page.get_by_role("region", name="Executions").get_by_role("row")).to_have_count(2)
+    assert await defects(visitor, page.url.removeprefix(visitor.url)) == {}
+    await visitor.open(f"/apps/{ci.app['id']}/branches/none")
+    await expect(page.get_by_role("heading", level=1)).not_to_have_text("none")
