@@ -36,21 +36,7 @@ async def show_matrix(request: web.Request) -> Values:
     Raises:
         PageUnknown: the app has fewer builds.
     """
-    query = request.query
-    chosen = query.get("builds", "")
-    size = int(chosen) if chosen in map(str, BUILDS) else BUILDS[0]
-    app, matrix = await asyncio.gather(
-        read(request, "GetApp"),
-        read_parts(request, "GetTestMatrix", page=query.get("page"), page_size=size),
-    )
-    last = max(1, ceil(matrix["total_builds"] / size))
-    if matrix["page"] > last:
-        raise PageUnknown(matrix["page"], last)
-    matrix["builds"] = [*map(orjson.loads, matrix["builds"])]
-    filters = {name: query.get(name, "") for name in ("search", "class", "order")}
-    selection = MatrixSelection(filters["search"], filters["class"], filters["order"])
-    async for text in in_turns(matrix["tests"]):
-        selection.add(text)
+    app, (matrix, selection) = await asyncio.gather(read(request, "GetApp"), read_matrix(request))
     groups = await selection.most_frequent()
     return {
         "app": app,
@@ -59,11 +45,39 @@ async def show_matrix(request: web.Request) -> Values:
         "found": selection.found,
         "groups": groups,
         "counts": {name: selection.classes[name] for name in CLASSES},
-        "filters": filters,
-        "size": size,
+        "filters": _filters(request),
+        "size": _builds(request),
         "sizes": BUILDS,
         "orders": ORDERS,
     }
+
+
+async def read_matrix(request: web.Request) -> tuple[dict[str, Any], "MatrixSelection"]:
+    """The page of the matrix that the address names, and those of its tests that its filters choose.
+
+    Raises:
+        PageUnknown: the app has fewer builds.
+    """
+    size = _builds(request)
+    matrix = await read_parts(request, "GetTestMatrix", page=request.query.get("page"), page_size=size)
+    last = max(1, ceil(matrix["total_builds"] / size))
+    if matrix["page"] > last:
+        raise PageUnknown(matrix["page"], last)
+    matrix["builds"] = [*map(orjson.loads, matrix["builds"])]
+    filters = _filters(request)
+    selection = MatrixSelection(filters["search"], filters["class"], filters["order"])
+    async for text in in_turns(matrix["tests"]):
+        selection.add(text)
+    return matrix, selection
+
+
+def _filters(request: web.Request) -> dict[str, str]:
+    return {name: request.query.get(name, "") for name in ("search", "class", "order")}
+
+
+def _builds(request: web.Request) -> int:
+    chosen = request.query.get("builds", "")
+    return int(chosen) if chosen in map(str, BUILDS) else BUILDS[0]
 
 
 class MatrixSelection:
@@ -95,7 +109,11 @@ class MatrixSelection:
 
     def tests(self) -> Sequence[Json]:
         """The first TESTS of those that are chosen."""
-        return [orjson.loads(text) for _, text in sorted(self._found, key=lambda each: each[0])[:TESTS]]
+        return [orjson.loads(text) for text in self.all_tests()[:TESTS]]
+
+    def all_tests(self) -> Sequence[bytes]:
+        """All that are chosen, in order, as JSON."""
+        return [text for _, text in sorted(self._found, key=lambda each: each[0])]
 
     async def most_frequent(self) -> Sequence[Json]:
         """The GROUPS most frequent failures: those with the same fingerprint, and the `tests` and `builds` that have

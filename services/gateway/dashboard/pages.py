@@ -14,6 +14,7 @@ from aiohttp.typedefs import Handler
 from services.chassis.context import bind
 from services.chassis.turns import list_in_turns
 from services.gateway.dashboard.assets import Assets
+from services.gateway.dashboard.csv_tables import LoadTable, send_table, wants_csv
 from services.gateway.dashboard.error_pages import explain
 from services.gateway.dashboard.permissions import may_call, scopes_of_operations
 from services.gateway.dashboard.resources import read
@@ -83,10 +84,12 @@ def with_session(load: Load) -> Load:
     return load_both
 
 
-def page(template: str, load: Load) -> Handler:
-    """The handler of a page; somebody who has not signed in is sent to do so, and comes back."""
+def page(template: str, load: Load, table: LoadTable | None = None) -> Handler:
+    """The handler of a page; somebody who has not signed in is sent to do so, and comes back. `table`: its CSV."""
 
     async def show(request: web.Request) -> web.StreamResponse:
+        if table is not None and wants_csv(request):
+            return await send_table(request, await table(request), SECURITY_HEADERS)
         return await render_in_turns(request, template, await load(request))
 
     return _for_readers(show)
