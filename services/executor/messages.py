@@ -53,6 +53,7 @@ from services.executor.model.executions import (
     simulation,
     status_message,
 )
+from services.executor.model.run_groups import RunGroup
 from services.executor.model.runs import Question, Run
 from services.executor.model.step_proposals import Healing
 
@@ -241,6 +242,16 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         source_path=target.source_path,
         simulation=simulation(run),
         verifies=run.verifies,
+    )
+
+
+def run_group_proto(group: RunGroup, *, on_page: int) -> executions_pb2.RunGroup:
+    return executions_pb2.RunGroup(
+        standing=to_enum_number(executions_pb2.RunStanding, group.standing),
+        category=to_enum_number(execution_pb2.FailureCategory, group.category) or None,
+        reason=group.reason,
+        total=len(group.run_ids),
+        on_page=on_page,
     )
 
 

@@ -51,6 +51,7 @@ from services.executor.messages import (
     read_build_config,
     read_ci,
     read_run_config,
+    run_group_proto,
     run_proto,
     start_proto,
 )
@@ -164,8 +165,23 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
 
     async def ListRuns(self, request: pb.ListRunsRequest, context: Any) -> pb.ListRunsResponse:
         page = Page(request.page, request.page_size)
+        if request.order == pb.RUN_ORDER_WORST:
+            return await self._worst_runs(request, page)
         execution, runs, total = await self._control.runs(request.execution_id.lower(), page)
         return pb.ListRunsResponse(items=[run_proto(execution, run) for run in runs], **page_fields(request, total))
+
+    async def _worst_runs(self, request: pb.ListRunsRequest, page: Page) -> pb.ListRunsResponse:
+        execution, runs, groups = await self._control.worst_runs(request.execution_id.lower(), page)
+        shown = {run.id for run in runs}
+        return pb.ListRunsResponse(
+            items=[run_proto(execution, run) for run in runs],
+            groups=[
+                run_group_proto(group, on_page=number)
+                for group in groups
+                if (number := len(shown.intersection(group.run_ids)))
+            ],
+            **page_fields(request, sum(len(group.run_ids) for group in groups)),
+        )
 
     async def GetRun(self, request: pb.GetRunRequest, context: Any) -> runs_pb2.Run:
         return run_proto(*await self._control.run(request.execution_id.lower(), request.run_id.lower()))

@@ -87,10 +87,10 @@ async def test_another_base_branch_can_be_named(ci: Ci, visitor: Visitor) -> Non
     await visitor.open(f"/executions/{execution['id']}")
     await page.get_by_label("Base branch").fill("master")
     await page.get_by_role("button", name="Apply").click()
-    await expect(page.locator(".reasons")).to_contain_text("newly broken")
+    await expect(page.get_by_role("row").filter(has_text="Pay")).to_contain_text("newly broken")
     again = await ci.run("1.2.0", "pay", pay=False, base_branch="master")
     await visitor.open(f"/executions/{again[1]['id']}")
-    await expect(page.locator(".reasons")).to_contain_text("newly broken")
+    await expect(page.get_by_role("row").filter(has_text="Pay")).to_contain_text("newly broken")
     await expect(page.get_by_label("Base branch")).to_have_value("master")
 
 

@@ -553,3 +553,31 @@ async def test_a_cell_leads_to_the_run_on_its_app(member: Visitor, world: World)
         await member.open(f"/apps/{app['id']}/matrix")
         await member.page.locator(".cell.passed").click()
         await expect(member.page.locator("main")).to_contain_text(device)
+
+
+async def test_runs_that_failed_for_one_reason_are_one_group_before_the_others(member: Visitor, world: World) -> None:
+    """The page also names what repeats the execution."""
+    app, page = await world.app(), member.page
+    created(await world.api.upload(app["id"], ONE_SCREEN, version="1.0.0"))
+    passing = await world.test(["launchApp"])
+    failing = [await world.test(["launchApp", 'Verify that "Pay" is enabled']) for _ in range(6)]
+    for test in (passing, *failing):
+        await world.attach(app, test)
+    config = {"execution_mode": {"retries": 0}}
+    execution = await world.run(await world.workflow(passing, *failing), run_config=config)
+    await member.open(f"/executions/{execution['id']}")
+    groups = page.locator(".run-group")
+    await expect(groups).to_have_count(2)
+    await expect(groups.first.get_by_role("heading")).to_contain_text("6 runs, assertion failed")
+    await expect(groups.first).to_contain_text('"Pay"')
+    await expect(groups.first.get_by_role("row").filter(visible=True)).to_have_count(6)
+    await groups.first.get_by_text("1 more of this reason").click()
+    await expect(groups.first.get_by_role("row").filter(visible=True)).to_have_count(8)
+    await expect(groups.last.get_by_role("rowheader")).to_have_text(passing["name"])
+    assert await defects_shown(member) == {}
+    again = await world.api.post(f"/executions/{execution['id']}/rerun", {"failed_only": True})
+    await world.ended(again.body["id"])
+    await member.open(f"/executions/{execution['id']}")
+    await page.get_by_role("link", name="an execution of").click()
+    await page.get_by_role("link", name="an earlier execution").click()
+    await expect(page).to_have_url(f"{member.url}/executions/{execution['id']}")

@@ -14,6 +14,7 @@ from services.executor.model.attribution import ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, ExecutionResult, StartSubject
 from services.executor.model.organisation_limits import OrganisationLimits, StartedRuns
+from services.executor.model.run_groups import RunGroup
 from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
 from services.executor.model.variants import KnownVariants
 from services.executor.model.workers import KnownWorker, WorkerReport
@@ -148,6 +149,9 @@ class Executions(Protocol):
 
     async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
         """A page of an execution's runs in order, without steps, and how many runs it has."""
+
+    async def worst_runs(self, execution_id: str, page: Page) -> tuple[list[Run], Sequence[RunGroup]]:
+        """A page of an execution's runs with the worst first, without steps, and the groups of all its runs."""
 
     async def all_runs(self, execution_id: str) -> list[Run]:
         """All runs of an execution in order, with steps."""

@@ -14,6 +14,7 @@ from services.chassis.context import current
 from services.chassis.errors import NotFound, PermissionDenied
 from services.chassis.events import Event
 from services.executor.model.executions import Execution
+from services.executor.model.run_groups import RunGroup
 from services.executor.model.runs import Run
 from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, ExecutionPage, Executions, Page
 from services.executor.ports.runs import StoredArtifacts
@@ -92,6 +93,11 @@ class ExecutionControl:
         """The execution, a page of its runs without steps, and how many runs it has."""
         execution = await self._executions.get(execution_id)
         return execution, *await self._executions.runs(execution_id, page)
+
+    async def worst_runs(self, execution_id: str, page: Page) -> tuple[Execution, list[Run], Sequence[RunGroup]]:
+        """The execution, a page of its runs with the worst first, and the groups of all its runs."""
+        execution = await self._executions.get(execution_id)
+        return execution, *await self._executions.worst_runs(execution_id, page)
 
     async def run(self, execution_id: str, run_id: str) -> tuple[Execution, Run]:
         """The execution and one of its runs with steps."""

@@ -8,12 +8,14 @@ from aiohttp import web
 
 from services.gateway.dashboard.comparisons import base_branch_of
 from services.gateway.dashboard.error_pages import PageUnknown
+from services.gateway.dashboard.execution_runs import shown_groups
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
 
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 2, 500
 NO_GATE = {"gate": None, "gate_refusal": None}
+RUNS_PAGE_SIZE, REPETITIONS = 100, 5
 FILTERS = ("status", "app_id", "workflow_id", "source", "branch", "commit_sha", "pr_number")
 PAGE_SIZE = 50
 WORKERS_PAGE_SIZE = 100
@@ -30,17 +32,24 @@ async def list_executions(request: web.Request) -> Values:
 
 @with_session
 async def show_execution(request: web.Request) -> Values:
-    """An execution with a page of its runs, and its gate once it has ended; the check of a proposal has none."""
-    page = request.query.get("page")
-    execution, runs = await asyncio.gather(
-        read(request, "GetExecution"), read(request, "ListRuns", page=page, page_size=100)
+    """An execution with its runs, the worst first, and its gate once it has ended; the check of a proposal has none."""
+    execution, runs, repeated = await asyncio.gather(
+        read(request, "GetExecution"),
+        read(request, "ListRuns", page=request.query.get("page"), page_size=RUNS_PAGE_SIZE, order="worst"),
+        read(request, "ListExecutions", rerun_of=request.match_info["execution_id"], page_size=REPETITIONS),
     )
+    gate = await _gate(request) if execution["completed_at"] and "verifies" not in execution else NO_GATE
+    reasons = {reason["run_id"]: reason for reason in (gate["gate"] or {"reasons": ()})["reasons"]}
+    here = {run["id"] for run in runs["items"]}
     return {
         "execution": execution,
         "named": _base_branch(request, execution),
         "runs": runs,
-        "platforms": {run["id"]: run["platform"] for run in runs["items"]},
-        **(await _gate(request) if execution["completed_at"] and "verifies" not in execution else NO_GATE),
+        "groups": shown_groups(runs, reasons),
+        "reasons": reasons,
+        "other_reasons": [reason for run_id, reason in reasons.items() if run_id not in here],
+        "repeated": repeated,
+        **gate,
     }
 
 

@@ -16,13 +16,14 @@ from services.chassis.errors import NotFound
 from services.chassis.ids import derive_ids
 from services.executor.events import to_execution_event
 from services.executor.model.executions import Execution
-from services.executor.ports.executions import ExecutionFilter, ScreensFilter
+from services.executor.ports.executions import ExecutionFilter, Page, ScreensFilter
 from services.executor.ports.runs import RunKey
 from services.executor.storage.schema import RUNS, SCREENS_KEPT_SINCE
 from tests.contract.executor.conftest import World
 from tests.contract.executor.executions import (
     ALL,
     FAILED,
+    claimed,
     facts,
     finish,
     keys_of,
@@ -157,3 +158,20 @@ async def test_a_run_is_found_under_its_own_execution_only(world: World) -> None
     [key] = await keys_of(world, one)
     with pytest.raises(NotFound, match=r"^Run not found$"):
         await world.executions.run(two.id, key.run_id)
+
+
+async def test_runs_are_listed_with_the_worst_first(world: World) -> None:
+    once = RunConfig(execution_mode=ExecutionMode(retries=0))
+    execution = await start(world, plan("Passes"), plan("Waits"), plan("Fails"), config=once)
+    passes, _, fails = await keys_of(world, execution)
+    await finish(world, await claimed(world, passes))
+    await finish(world, await claimed(world, fails), FAILED)
+    runs, groups = await world.executions.worst_runs(execution.id, Page(1, 2))
+    assert [run.target.test_name for run in runs] == ["Fails", "Waits"]
+    assert [(group.standing, group.reason, len(group.run_ids)) for group in groups] == [
+        ("failed", "Not there.", 1),
+        ("waiting", "", 1),
+        ("passed", "", 1),
+    ]
+    last, _ = await world.executions.worst_runs(execution.id, Page(2, 2))
+    assert [run.target.test_name for run in last] == ["Passes"]

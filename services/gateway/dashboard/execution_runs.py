@@ -1,0 +1,76 @@
+"""The runs of an execution as its page shows them: those of one reason together, blocking ones first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from typing import Any
+
+Run = Mapping[str, Any]
+Reason = Mapping[str, Any]
+
+# Runs of a reason that are shown before the others are opened.
+SHOWN = 5
+# How the standings of groups are called, and their badges.
+_NAMES = {
+    "no_verdict": ("no verdict", "no-verdict"),
+    "retried": ("passed after a retry", "flaky"),
+    "waiting": ("waiting", "queued"),
+}
+_REASONED = ("failed", "no_verdict")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGroup:
+    """A group of ListRuns with those of its runs that are on the page, the blocking ones first.
+
+    `message` is what the first of them said; `place` is where the step is written, if that is the same for all.
+    """
+
+    id: str
+    name: str
+    badge: str
+    total: int
+    category: str
+    is_reasoned: bool
+    runs: Sequence[Run]
+    blocking: int
+    message: str
+    place: Mapping[str, Any] | None
+
+    @property
+    def shown(self) -> Sequence[Run]:
+        return self.runs[:SHOWN] if self.is_reasoned else self.runs
+
+    @property
+    def others(self) -> Sequence[Run]:
+        return self.runs[SHOWN:] if self.is_reasoned else ()
+
+
+def shown_groups(page: Mapping[str, Any], reasons: Mapping[str, Reason]) -> list[ShownGroup]:
+    """The groups of a page of ListRuns; `reasons` are those of the gate by the ids of runs."""
+    runs = iter(page["items"])
+    return [_shown(group, list(islice(runs, group["on_page"])), reasons) for group in page.get("groups") or ()]
+
+
+def _shown(group: Mapping[str, Any], runs: Sequence[Run], reasons: Mapping[str, Reason]) -> ShownGroup:
+    blocking = [run for run in runs if (reasons.get(run["id"]) or {}).get("blocks")]
+    marked = {run["id"] for run in blocking}
+    in_order = [*blocking, *(run for run in runs if run["id"] not in marked)]
+    is_reasoned = group["standing"] in _REASONED
+    failures = [run["failure"] or {} for run in in_order] if is_reasoned else []
+    places = [failure.get("position") for failure in failures]
+    name, badge = _NAMES.get(group["standing"], (group["standing"], group["standing"]))
+    key = f"{group['standing']} {group['category']} {group['reason']}"
+    return ShownGroup(
+        id=f"group-{sha256(key.encode()).hexdigest()[:12]}",
+        name=name,
+        badge=badge,
+        total=group["total"],
+        category=(group["category"] or "").replace("_", " "),
+        is_reasoned=is_reasoned,
+        runs=in_order,
+        blocking=len(blocking),
+        message=(failures[0].get("message") or failures[0].get("reason") or "") if failures else "",
+        place=places[0] if places and all(place == places[0] for place in places) else None,
+    )
