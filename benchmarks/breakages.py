@@ -38,6 +38,7 @@ from services.reporting.model.tables import (
 )
 from services.reporting.model.tables import History as TestHistory
 from services.reporting.storage import documents as d
+from services.reporting.storage.failures import MongoFailures
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
 from services.reporting.storage.verdicts import MongoVerdicts
@@ -146,7 +147,7 @@ class History:
     """A filled database of `tests` failing tests, asked for the newest build."""
 
     def __init__(self, mongo: Mongo, newest: str, tests: int = TESTS) -> None:
-        models = MongoReadModels(mongo), MongoCatalogTests(mongo), MongoVerdicts(mongo)
+        models = MongoReadModels(mongo), MongoCatalogTests(mongo), MongoVerdicts(mongo), MongoFailures(mongo)
         sources = ReportSources(*models, SystemClock())
         self._comparisons = Comparisons(sources)
         self._gates = Gates(sources)

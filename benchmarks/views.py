@@ -32,6 +32,7 @@ from services.reporting.model import counters
 from services.reporting.model.list_positions import RetentionLimits
 from services.reporting.ports import RowPage
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
+from services.reporting.storage.failures import MongoFailures
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.verdicts import MongoVerdicts
@@ -66,9 +67,8 @@ class Views:
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
         self._read = MongoReadModels(mongo)
-        self._apps = AppReports(
-            ReportSources(self._read, MongoCatalogTests(mongo), MongoVerdicts(mongo), SystemClock())
-        )
+        lookups = self._read, MongoCatalogTests(mongo), MongoVerdicts(mongo), MongoFailures(mongo)
+        self._apps = AppReports(ReportSources(*lookups, SystemClock()))
         self._lists = RunLists(self._read)
         self._app = app(0)
         self._build = self._app.builds[25].id

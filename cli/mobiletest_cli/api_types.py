@@ -189,6 +189,17 @@ class Workflow(TypedDict):
     env: dict[str, Any] | None
 
 
+class FailureTriage(TypedDict):
+    state: Literal["open", "known", "fixed"] | None
+    fixed_in: str | None
+    note: str | None
+    ticket_url: str | None
+    owner: str | None
+    updated_by: str | None
+    updated_at: str | None
+    revision: int
+
+
 class CiAttribution(TypedDict):
     system: str | None
     commit_sha: str | None
@@ -573,6 +584,7 @@ class GateReason(TypedDict):
     variant: NotRequired[str]
     failure_message: NotRequired[str]
     failure_fingerprint: NotRequired[str]
+    triage: NotRequired[FailureTriage]
 
 
 class Gate(TypedDict):

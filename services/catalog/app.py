@@ -8,6 +8,7 @@ from mobiletest.catalog.v1 import (
     apps_pb2_grpc,
     builds_pb2_grpc,
     facts_pb2_grpc,
+    failures_pb2_grpc,
     limits_pb2_grpc,
     resolution_pb2_grpc,
     secrets_pb2_grpc,
@@ -21,6 +22,7 @@ from services.catalog.flow_reader import ChildFlowReader
 from services.catalog.grpc.apps import AppsServicer
 from services.catalog.grpc.builds import BuildsServicer
 from services.catalog.grpc.facts import CatalogFactsServicer
+from services.catalog.grpc.failures import FailureTriagesServicer
 from services.catalog.grpc.keys import ApiKeysServicer, SessionsServicer
 from services.catalog.grpc.organisation_limits import LimitsServicer
 from services.catalog.grpc.resolution import ResolutionServicer
@@ -46,6 +48,7 @@ from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.artifact_quota import ArtifactQuota
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.builds import BuildUseCases
+from services.catalog.usecases.failures import FailureTriageUseCases
 from services.catalog.usecases.imports import ImportUseCases
 from services.catalog.usecases.keys import KeyUseCases
 from services.catalog.usecases.organisation_limits import LimitUseCases
@@ -130,6 +133,7 @@ def _servicers(
     ledger, storage = MongoArtifactBytes(mongo, clock), StorageQuota(limits, clock)
     apps = AppsServicer(AppUseCases(store, storage, clock))
     workflows = WorkflowsServicer(WorkflowUseCases(store, storage, limits, clock))
+    failures = FailureTriagesServicer(FailureTriageUseCases(store, clock))
     resolution = ResolutionServicer(ResolutionUseCases(store), limits)
     facts = CatalogFactsServicer(MongoFacts(mongo))
     shown_limits = LimitsServicer(LimitUseCases(store, limits, ledger))
@@ -137,6 +141,7 @@ def _servicers(
     return [
         (apps_pb2_grpc.add_AppsServicer_to_server, apps, "mobiletest.catalog.v1.Apps"),
         (workflows_pb2_grpc.add_WorkflowsServicer_to_server, workflows, "mobiletest.catalog.v1.Workflows"),
+        (failures_pb2_grpc.add_FailureTriagesServicer_to_server, failures, "mobiletest.catalog.v1.FailureTriages"),
         (resolution_pb2_grpc.add_ResolutionServicer_to_server, resolution, "mobiletest.catalog.v1.Resolution"),
         (facts_pb2_grpc.add_CatalogFactsServicer_to_server, facts, "mobiletest.catalog.v1.CatalogFacts"),
         (limits_pb2_grpc.add_LimitsServicer_to_server, shown_limits, "mobiletest.catalog.v1.Limits"),

@@ -5,10 +5,11 @@ from functools import singledispatch
 from google.protobuf.message import Message
 from mobiletest.catalog.v1 import events_pb2
 
-from services.catalog.grpc.conversions import platform_number, quarantine_message
+from services.catalog.grpc.conversions import failure_triage_message, platform_number, quarantine_message
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
+from services.catalog.model.failures import FailureTriage
 from services.catalog.model.keys import ApiKey, KeySession
 from services.catalog.model.tests import Test
 from services.catalog.ports import Fact
@@ -25,7 +26,7 @@ TOPICS = {CATALOG_EVENTS: 6, KEY_EVENTS: 1}
 def make_event(outbox: Outbox, fact: Fact) -> Event:
     """The event of a changed entity. Events of an app, its builds and its attachments keep their order."""
     topic = KEY_EVENTS if isinstance(fact, ApiKey | KeySession) else CATALOG_EVENTS
-    key = fact.app_id if isinstance(fact, Build | Attachment) else fact.id
+    key = fact.app_id if isinstance(fact, Build | Attachment | FailureTriage) else fact.id
     return outbox.event(topic, key, event_message(fact), sequence=fact.revision)
 
 
@@ -88,6 +89,17 @@ def _(attachment: Attachment) -> Message:
         attached=attachment.attached,
         pinned_version=attachment.pinned_version,
         test_name=attachment.test_name,
+    )
+
+
+@event_message.register
+def _(triage: FailureTriage) -> Message:
+    return events_pb2.FailureTriageChanged(
+        org_id=triage.org_id,
+        app_id=triage.app_id,
+        fingerprint=triage.fingerprint,
+        revision=triage.revision,
+        triage=failure_triage_message(triage),
     )
 
 

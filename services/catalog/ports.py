@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from services.catalog.model.apps import App, AppFilter
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import ALL_BUILDS, Build, BuildFilter
+from services.catalog.model.failures import FailureTriage
 from services.catalog.model.keys import ApiKey, KeySession, Organisation
 from services.catalog.model.organisation_limits import ArtifactBytes, OrganisationLimits
 from services.catalog.model.part_uploads import PartUpload
@@ -21,7 +22,7 @@ T = TypeVar("T")
 E = TypeVar("E")
 
 
-Fact: TypeAlias = App | Build | Test | Attachment | ApiKey | KeySession
+Fact: TypeAlias = App | Build | Test | Attachment | FailureTriage | ApiKey | KeySession
 
 
 class LiveEntities(Protocol[E]):
@@ -253,6 +254,22 @@ class Attachments(Protocol):
         """Store the new name of a test in its attachments."""
 
 
+class FailureTriages(Protocol):
+    """What people write about groups of failures."""
+
+    async def get(self, app_id: str, fingerprint: str) -> FailureTriage | None:
+        """What was written about a group, even if nothing of it is left; None if nobody ever has."""
+
+    async def of_app(self, app_id: str) -> Sequence[FailureTriage]:
+        """Those of an app of which something is written."""
+
+    async def count(self) -> int:
+        """Of how many groups something is written."""
+
+    async def put(self, triages: Sequence[FailureTriage]) -> None:
+        """Store new or changed ones."""
+
+
 class Workflows(LiveEntities[Workflow], Protocol):
     """The live workflows."""
 
@@ -377,6 +394,7 @@ class Records(Protocol):
     arriving_files: ArrivingFiles
     tests: Tests
     attachments: Attachments
+    failure_triages: FailureTriages
     workflows: Workflows
     keys: Keys
     sessions: Sessions

@@ -206,6 +206,7 @@ class OperationRoutes:
             "GetTestMatrix": reports.app_report(readers["GetApp"], rpc("GetTestMatrix")),
             "GetAppCoverage": reports.app_report(readers["GetApp"], rpc("GetAppCoverage")),
             "ListAppBranches": reports.app_report(readers["GetApp"], rpc("ListAppBranches")),
+            "GetFailure": reports.app_report(readers["GetApp"], rpc("GetFailure")),
             "GetTestReport": reports.app_report(readers["GetApp"], rpc("GetTestReport")),
             "ListTests": reports.list_tests_by_classification(
                 rpc("ListTests"), call_rpc(self._upstreams.rpc(classified))

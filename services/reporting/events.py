@@ -22,6 +22,7 @@ from services.chassis.proto_values import read_optional, struct_to_json
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.cells import failure_group
+from services.reporting.model.fingerprint import is_fingerprint
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -37,8 +38,9 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.tables import EPOCH
+from services.reporting.model.triages import FailureState, TriageSnapshot
 from services.reporting.model.variants import EMPTY_VARIANT, Variant
-from services.reporting.proto_enums import CATEGORY, INFRASTRUCTURE, PLATFORM, STATUS
+from services.reporting.proto_enums import CATEGORY, FAILURE_STATE, INFRASTRUCTURE, PLATFORM, STATUS
 
 log = logs.get(__name__)
 
@@ -331,6 +333,25 @@ def _milliseconds(seconds: int, milliseconds: int) -> datetime:
     return EPOCH + timedelta(seconds=seconds, milliseconds=milliseconds)
 
 
+def _triage_snapshot(message: catalog.FailureTriageChanged, _: datetime) -> TriageSnapshot:
+    if not is_fingerprint(message.fingerprint):
+        raise ValueError(f"fingerprint is {message.fingerprint[:100]!r}")
+    triage = message.triage
+    return TriageSnapshot(
+        app_id=_required_id(message.app_id, "app_id"),
+        fingerprint=message.fingerprint,
+        org_id=_required_id(message.org_id, "org_id"),
+        revision=message.revision,
+        state=FAILURE_STATE.get(triage.state, FailureState.OPEN),
+        fixed_in=read_optional(triage, "fixed_in"),
+        note=read_optional(triage, "note"),
+        ticket_url=read_optional(triage, "ticket_url"),
+        owner=read_optional(triage, "owner"),
+        updated_by=read_optional(triage, "updated_by"),
+        updated_at=_datetime_field(triage, "updated_at"),
+    )
+
+
 _READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Snapshot | None]]] = {
     message.DESCRIPTOR.full_name: (message, read)
     for message, read in (
@@ -340,5 +361,6 @@ _READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Sn
         (catalog.BuildChanged, _build_snapshot),
         (catalog.TestChanged, _test_snapshot),
         (catalog.AttachmentChanged, _attachment_snapshot),
+        (catalog.FailureTriageChanged, _triage_snapshot),
     )
 }

@@ -7,6 +7,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.chassis.turns import in_turns
+from services.reporting.failure_messages import triage_message
 from services.reporting.messages import quarantine_message
 from services.reporting.model.cells import MESSAGE_LENGTH
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
@@ -63,6 +64,7 @@ def _compared_test(test: ComparedTest) -> reports_pb2.ComparedTest:
         variant=test.variant or None,
         failure_message=test.failure.sample_message[:MESSAGE_LENGTH] if test.failure else None,
         failure_fingerprint=test.failure.fingerprint if test.failure else None,
+        triage=triage_message(test.triage),
     )
 
 
@@ -138,4 +140,5 @@ def _reason(reason: GateReason) -> reports_pb2.GateReason:
         variant=reason.variant or None,
         failure_message=run.failure_message,
         failure_fingerprint=run.fingerprint,
+        triage=triage_message(reason.triage),
     )

@@ -8,6 +8,7 @@ from mobiletest.types.v1 import quarantine_pb2, source_position_pb2
 
 from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.chassis.turns import in_turns
+from services.reporting.failure_messages import triage_message
 from services.reporting.model.cells import GROUPS_SHOWN
 from services.reporting.model.reports.apps import AppStats, BuildHealth, ReportedWorkspace, TrendPoint
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
@@ -89,6 +90,10 @@ async def matrix_message(app_id: str, matrix: Matrix, page: int, page_size: int)
         total_builds=matrix.total_builds,
         page=page,
         page_size=page_size,
+        triages=[
+            reports_pb2.TriagedFailure(fingerprint=fingerprint, triage=triage_message(triage))
+            for fingerprint, triage in sorted(matrix.triages.items())
+        ],
     )
     async for row in in_turns(matrix.rows):
         message.tests.append(_matrix_row(row))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from services.reporting.model.app_failures import AppFailure
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.projection import RowKeys
@@ -13,7 +14,8 @@ from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
 from services.reporting.model.sources import BranchKey, BranchKind, BranchRow, BuildSource
-from services.reporting.model.tables import Cell, CellKey, HistoryKey, Tables
+from services.reporting.model.tables import Cell, CellKey, FailureKey, Group, GroupKey, HistoryKey, Tables
+from services.reporting.model.triages import FailureState, TriageSnapshot
 from services.reporting.model.variants import KnownVariants, Subject
 
 Counts = Mapping[str, Mapping[str, int]]  # counter -> field -> amount
@@ -208,6 +210,32 @@ class Verdicts(Protocol):
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
         """All known runs of an execution, also expired ones, in no order."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureFilter:
+    """Failures whose text the pattern finds (chassis/text_search.py), of an app, in a state, of a category."""
+
+    pattern: str | None = None
+    app_id: str | None = None
+    state: FailureState | None = None
+    category: str | None = None
+
+
+class Failures(Protocol):
+    """Lookups of failures by fingerprint, of the caller's organisation."""
+
+    async def page(self, filter: FailureFilter, page: RowPage) -> tuple[Sequence[tuple[FailureKey, AppFailure]], int]:
+        """Those of existing apps that match, seen last first, and how many these are: of the newest 10,000."""
+
+    async def get(self, key: FailureKey) -> AppFailure | None:
+        """The failures of an app with a fingerprint; None if there are none."""
+
+    async def groups(self, key: FailureKey, limit: int) -> Sequence[tuple[GroupKey, Group]]:
+        """Their groups by test, variant and build, seen last first."""
+
+    async def triages(self, keys: Collection[FailureKey]) -> Mapping[FailureKey, TriageSnapshot]:
+        """What people wrote about these, without those of which nothing is left."""
 
 
 @dataclass(frozen=True, slots=True)

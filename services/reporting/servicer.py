@@ -12,6 +12,7 @@ from services.chassis.errors import Unavailable
 from services.chassis.proto_values import page_fields, read_optional, to_enum_number
 from services.chassis.turns import discard, list_in_turns
 from services.reporting.branch_messages import branch_filter, branch_message
+from services.reporting.failure_messages import failure_details_message, failure_filter, failures_message
 from services.reporting.gate_messages import (
     build_gate_message,
     compared_build_message,
@@ -32,6 +33,7 @@ from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.branches import AppBranches
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.failures import FailureReports
 from services.reporting.usecases.gate import USUAL_BASE_BRANCH, BuildGates, GateRequest, Gates
 from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.run_lists import RunLists, RunsPage
@@ -51,6 +53,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         self._runs = RunLists(sources.read_models)
         self._classified = ClassifiedTests(sources)
         self._quarantines = Quarantines(sources.tests, sources.clock)
+        self._failures = FailureReports(sources)
         self._comparisons = Comparisons(sources)
         self._gates = Gates(sources)
         self._build_gates = BuildGates(sources)
@@ -99,6 +102,17 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         )
         items = await list_in_turns(branch_message(key, row, branches) for key, row in branches.branches)
         return reports_pb2.ListAppBranchesResponse(items=items, **page_fields(request, branches.total))
+
+    async def ListFailures(
+        self, request: reports_pb2.ListFailuresRequest, context: Any
+    ) -> reports_pb2.ListFailuresResponse:
+        filter = failure_filter(request)
+        failures, total = await self._failures.page(filter, _page(request)) if filter else ((), 0)
+        return failures_message(request, failures, total)
+
+    async def GetFailure(self, request: reports_pb2.GetFailureRequest, context: Any) -> reports_pb2.FailureDetails:
+        key = (request.app_id.lower(), request.fingerprint)
+        return failure_details_message(await self._failures.get(key, _revision(request)))
 
     async def ListBuildRuns(
         self, request: reports_pb2.ListBuildRunsRequest, context: Any

@@ -7,6 +7,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
+from services.reporting.model.cells import failure_group
 from services.reporting.model.snapshots import Quarantine, RunSnapshot, Simulation, Status, TestSnapshot
 from services.reporting.model.variants import EMPTY_VARIANT, Variant
 from tests.fakes.reporting_story import APP, NOW, ORG, Story
@@ -100,6 +101,8 @@ class CiStory(Story):
             item.report_metadata.update({"bindings_changed": [{"step_index": 0, "message": "it bound another one"}]})
         if run.failure:
             item.report_metadata.update({"category": run.failure.category, "top_failure": run.failure.message})
+        if group := failure_group(run):
+            item.failure_fingerprint = group.fingerprint
         if run.build:
             item.resolved_build_version = run.build.version
         if run.completed_at and run.status is not Status.QUEUED:

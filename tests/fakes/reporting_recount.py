@@ -3,15 +3,17 @@
 Used by the tests: nothing that serves calls it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import date
+from datetime import date, timedelta
 
 from services.reporting.model import counters
-from services.reporting.model.attempts import BuildRef, retained_attempts
+from services.reporting.model.app_failures import AppFailure, FailureSighting
+from services.reporting.model.attempts import BuildRef, newer_build, retained_attempts
 from services.reporting.model.batch import Batch, Snapshot, run_row
 from services.reporting.model.cells import GROUPS_SHOWN, failure_group
 from services.reporting.model.list_positions import count_in_list, day_of, list_counters
-from services.reporting.model.projection import DEFAULT_RULES, ProjectionRules, decided_attempts, newer_build
+from services.reporting.model.projection import DEFAULT_RULES, ProjectionRules, decided_attempts
 from services.reporting.model.snapshots import Outcome, RunSnapshot, Status
 from services.reporting.model.sources import (
     BUILDS_KEPT,
@@ -31,6 +33,7 @@ from services.reporting.model.tables import (
     CellKey,
     EndedRun,
     ExecutionRow,
+    FailureKey,
     Group,
     History,
     HistoryKey,
@@ -62,6 +65,8 @@ def recount(told: Iterable[Snapshot], rules: ProjectionRules = DEFAULT_RULES) ->
         attachments=Table(batch.attachments.items()),
         build_sources=_build_sources(runs),
         branches=_branches(runs),
+        failures=Table((key, _failure(those)) for key, those in _by_failure(runs).items()),
+        triages=Table(batch.triages.items()),
     )
 
 
@@ -271,6 +276,42 @@ def _together(groups: Sequence[Group]) -> Group:
         step_index=newest.step_index,
         position=newest.position,
     )
+
+
+def _by_failure(runs: Iterable[RunSnapshot]) -> dict[FailureKey, list[RunSnapshot]]:
+    by_failure: dict[FailureKey, list[RunSnapshot]] = {}
+    for run in runs:
+        if run.app_id and (group := failure_group(run)):
+            by_failure.setdefault((run.app_id, group.fingerprint), []).append(run)
+    return by_failure
+
+
+def _failure(runs: Sequence[RunSnapshot]) -> AppFailure:
+    newest, first = max(runs, key=_recency), min(runs, key=_recency)
+    group = failure_group(newest)
+    assert group is not None
+    builds = [run.build for run in runs if run.build]
+    days = Counter(run.ended_at.date() for run in runs)
+    oldest = max(days) - timedelta(days=59)
+    return AppFailure(
+        org_id=newest.org_id,
+        category=group.category,
+        reason=group.reason,
+        sample_message=group.sample_message,
+        count=len(runs),
+        first=_sighting(first),
+        last=_sighting(newest),
+        newest_build=max(builds, key=lambda build: (*build.key, build.version), default=None),
+        days=tuple((day.isoformat(), count) for day, count in sorted(days.items()) if day >= oldest),
+        step_index=group.step_index,
+        position=group.position,
+    )
+
+
+def _sighting(run: RunSnapshot) -> FailureSighting:
+    build_id, version = (run.build.id, run.build.version) if run.build else (None, "")
+    place = (run.test_id, run.test_name, build_id, version, run.branch)
+    return FailureSighting(run.ended_at, run.run_id, run.execution_id, *place)
 
 
 def _history(runs: Sequence[RunSnapshot], executions: Table[str, ExecutionRow], rules: ProjectionRules) -> History:

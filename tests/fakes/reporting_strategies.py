@@ -19,6 +19,7 @@ from services.reporting.model.snapshots import (
     Status,
     TestSnapshot,
 )
+from services.reporting.model.triages import FailureState, TriageSnapshot
 from services.reporting.model.variants import EMPTY_VARIANT, Variant
 from tests.fakes.reporting_attempts import START, build_ref
 
@@ -63,6 +64,7 @@ def _catalog(draw: st.DrawFn) -> list[Snapshot]:
             told += [_build(app, build, revision, deleted=draw(st.booleans())) for revision in draw(_revisions())]
         for test in range(TESTS):
             told += [_attachment(app, test, revision, draw(_version())) for revision in draw(_revisions())]
+        told += [_triage(app, revision, draw(st.sampled_from(FailureState))) for revision in draw(_revisions())]
     for test in range(TESTS):
         told += [_test(test, revision, quarantined=draw(st.booleans())) for revision in draw(_revisions())]
     return told
@@ -84,6 +86,11 @@ def _build(app: int, build: int, revision: int, *, deleted: bool) -> BuildSnapsh
 def _attachment(app: int, test: int, revision: int, pin: str | None) -> AttachmentSnapshot:
     attached = pin != "9.9"
     return AttachmentSnapshot(f"app-{app}", f"test-{test}", ORG, revision, attached, pin, f"Test {test}")
+
+
+def _triage(app: int, revision: int, state: FailureState) -> TriageSnapshot:
+    written = ("1.1", "Waits for the bank", "https://tickets.example/1", "Ana", "ci", START)
+    return TriageSnapshot(f"app-{app}", "0123456789abcdef", ORG, revision, state, *written)
 
 
 def _test(test: int, revision: int, *, quarantined: bool) -> TestSnapshot:

@@ -130,6 +130,7 @@ class Story:
         await record("CompareScreens", newest["id"], base=self.builds["1.0.0"]["id"])
         await record("GetGate", execution["id"], base_branch="main")
         await record("GetBuildGate", newest["id"], base_branch="main")
+        await self._triage()
         await record("GetApp", self.app["id"])
         await record("ListApps", search="shop")
         await record("ListBuilds", self.app["id"])
@@ -141,6 +142,16 @@ class Story:
         await record("UnquarantineTest", self.check_out["id"])
         sent = Sent(json={"failed_only": True})
         await self.ended((await record("RerunExecution", execution["id"], sent=sent))["id"])
+
+    async def _triage(self) -> None:
+        """Somebody looks at a failure, and writes what is known about it."""
+        record = self.recorder.record
+        [failure] = (await record("ListFailures", search="order placed"))["items"]
+        place = (self.app["id"], failure["fingerprint"])
+        written = {"state": "known", "note": "The bank is slow", "ticket_url": "https://tickets.example/SHOP-42"}
+        await record("UpdateFailureTriage", *place, sent=Sent(json={**written, "owner": "Ana"}))
+        await record("GetFailureTriage", *place)
+        await record("GetFailure", *place)
 
     async def ended(self, execution_id: str) -> Any:
         """Wait until an execution has ended; the execution."""

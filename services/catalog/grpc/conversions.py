@@ -4,13 +4,14 @@ from collections.abc import Iterable
 
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Struct
-from mobiletest.types.v1 import platform_pb2, quarantine_pb2
+from mobiletest.types.v1 import failure_triage_pb2, platform_pb2, quarantine_pb2
 
 from mobiletest_automation.flows.environment import Environment
+from services.catalog.model.failures import FailureTriage
 from services.catalog.model.tests import Quarantine
 from services.catalog.model.values import Page, Platform
 from services.chassis.errors import InvalidArgument, Violation
-from services.chassis.proto_values import PagedRequest, json_to_struct, to_timestamp
+from services.chassis.proto_values import PagedRequest, json_to_struct, to_enum_number, to_timestamp
 
 
 def page_of(request: PagedRequest) -> Page:
@@ -38,6 +39,20 @@ def named_fields(request: Message, paths: Iterable[str], known: Iterable[str]) -
 def env_message(env: Environment) -> Struct | None:
     """The variables for a field of a message; none leave the field unset."""
     return json_to_struct(env) if env else None
+
+
+def failure_triage_message(triage: FailureTriage) -> failure_triage_pb2.FailureTriage:
+    """What people wrote about a group of failures."""
+    return failure_triage_pb2.FailureTriage(
+        state=to_enum_number(failure_triage_pb2.FailureState, triage.state),
+        fixed_in=triage.fixed_in,
+        note=triage.note,
+        ticket_url=triage.ticket_url,
+        owner=triage.owner,
+        updated_by=triage.updated_by,
+        updated_at=to_timestamp(triage.updated_at),
+        revision=triage.revision,
+    )
 
 
 _NUMBERS = {Platform.IOS: platform_pb2.PLATFORM_IOS, Platform.ANDROID: platform_pb2.PLATFORM_ANDROID}

@@ -10,12 +10,19 @@ from services.catalog.events import event_message
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
+from services.catalog.model.failures import FailureTriage
 from services.catalog.model.tests import Test
 from services.catalog.ports import Fact
 from services.catalog.storage.facts import MongoFacts
 from services.chassis.proto_values import take_page
 
-_FIELDS: dict[type[Fact], str] = {App: "app", Build: "build", Test: "test", Attachment: "attachment"}
+_FIELDS: dict[type[Fact], str] = {
+    App: "app",
+    Build: "build",
+    Test: "test",
+    Attachment: "attachment",
+    FailureTriage: "failure_triage",
+}
 
 
 class CatalogFactsServicer(facts_pb2_grpc.CatalogFactsServicer):

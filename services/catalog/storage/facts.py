@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.catalog.ports import Fact
-from services.catalog.storage import apps, attachments, builds, tests
+from services.catalog.storage import apps, attachments, builds, failures, tests
 from services.chassis.errors import InvalidArgument
 from services.chassis.mongo import Document, Mongo, Session
 
@@ -14,6 +14,7 @@ _SOURCES: Sequence[tuple[str, Callable[[Document], Fact]]] = (
     (builds.BUILDS, builds.from_document),
     (tests.TESTS, tests.from_document),
     (attachments.ATTACHMENTS, attachments.from_document),
+    (failures.FAILURE_TRIAGES, failures.from_document),
 )
 _NAMES = [name for name, _ in _SOURCES]
 
@@ -31,7 +32,7 @@ class FactsPage:
 
 
 class MongoFacts:
-    """Apps, builds, tests and attachments of all organisations; deleted and detached ones are marked as such.
+    """Apps, builds, tests, attachments and triages of failures of all organisations, also deleted and detached ones.
 
     Each page is read in a transaction. Its commit waits for the majority, so a primary that was replaced without
     knowing it yet cannot answer with the past: it contains everything that was published before the page was requested.

@@ -12,6 +12,7 @@ from services.catalog.storage.artifacts import ARTIFACTS, RESERVATIONS
 from services.catalog.storage.attachments import ATTACHMENTS
 from services.catalog.storage.builds import BUILDS, LIST_OF_APP
 from services.catalog.storage.documents import LIST, LIST_OF_PLATFORM, LIST_OF_TAG, SUFFIXES
+from services.catalog.storage.failures import FAILURE_TRIAGES
 from services.catalog.storage.inline_steps import FIRST, HAS_STEPS, INLINE, SHARED
 from services.catalog.storage.keys import KEYS, ORGANISATIONS, SESSIONS
 from services.catalog.storage.part_uploads import ARRIVING_FILES, PART_UPLOADS
@@ -118,6 +119,14 @@ RULES: Mapping[str, Mapping[str, Any]] = {
         "attached": FLAG,
         "revision": NUMBER | {"minimum": 1},
     },
+    FAILURE_TRIAGES: {
+        "org_id": TEXT,
+        "app_id": TEXT,
+        "fingerprint": {"bsonType": "string", "pattern": "^[0-9a-f]{16}$"},
+        "state": {"enum": ["open", "known", "fixed"]},
+        "revision": NUMBER | {"minimum": 1},
+        "live": FLAG,
+    },
     WORKFLOWS: {
         "org_id": TEXT,
         "name": TEXT,
@@ -200,6 +209,7 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
         _index("of_app", [("org_id", UP), ("app_id", UP), ("attached", UP), ("name_folded", UP), ("test_id", UP)]),
         _index("of_test", [("org_id", UP), ("test_id", UP), ("created_at", UP), ("_id", UP)]),
     ],
+    FAILURE_TRIAGES: [_index("of_app", [("org_id", UP), ("live", UP), ("app_id", UP)])],
     WORKFLOWS: [_LIST, _index("with_test", [("org_id", UP), ("test_ids", UP)], **ONLY_LIVE)],
 }
 
@@ -233,4 +243,5 @@ MIGRATIONS = [
     Migration("0004_storage_counts", _count_storage),
     Migration(SHARED, _make_collections),
     Migration("0006_arriving_files", _make_collections),
+    Migration("0007_failure_triages", _make_collections),
 ]

@@ -14,6 +14,7 @@ from services.catalog.ports import (
     Builds,
     Counters,
     Fact,
+    FailureTriages,
     Keys,
     PartUploads,
     Sessions,
@@ -25,6 +26,7 @@ from services.catalog.storage.apps import APPS, COUNTERS, MongoApps, MongoCounte
 from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifacts
 from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
 from services.catalog.storage.builds import BUILDS, MongoBuilds
+from services.catalog.storage.failures import FAILURE_TRIAGES, MongoFailureTriages
 from services.catalog.storage.keys import KEYS, SESSIONS, MongoKeys, MongoSessions
 from services.catalog.storage.part_uploads import ARRIVING_FILES, PART_UPLOADS, MongoArrivingFiles, MongoPartUploads
 from services.catalog.storage.test_steps import TEST_STEPS
@@ -60,6 +62,7 @@ class MongoRecords:
         self.arriving_files: ArrivingFiles = MongoArrivingFiles(rows(ARRIVING_FILES), clock)
         self.tests: Tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS), rows(TEST_STEPS), is_sharing=is_sharing)
         self.attachments: Attachments = MongoAttachments(rows(ATTACHMENTS))
+        self.failure_triages: FailureTriages = MongoFailureTriages(rows(FAILURE_TRIAGES))
         self.workflows: Workflows = MongoWorkflows(rows(WORKFLOWS))
         self.keys: Keys = MongoKeys(rows(KEYS))
         self.sessions: Sessions = MongoSessions(rows(SESSIONS))

@@ -9,6 +9,7 @@ from typing import Any
 from services.catalog.model.apps import App, AppFilter, mark_deleted, raise_revision
 from services.catalog.model.attachments import ATTACHED_LIMIT, Attachment, detach, update_test_counts
 from services.catalog.model.builds import mark_build_deleted
+from services.catalog.model.failures import clear_triage
 from services.catalog.model.text import validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
 from services.catalog.ports import Store, Transaction
@@ -101,12 +102,12 @@ class AppUseCases:
             changed = await _resolve_current_build(change, replace(app, **values))
             if changed == app:
                 return app
-            return await _write_revision(change, changed, now)
+            return await write_app_revision(change, changed, now)
 
         return await self._store.change(work, of=app_id)
 
     async def delete(self, app_id: str, expected: Collection[int] = ()) -> None:
-        """Delete the app with its builds, and detach its tests.
+        """Delete the app with its builds and what was written about its failures, and detach its tests.
 
         Raises:
             NotFound: it does not exist.
@@ -119,12 +120,14 @@ class AppUseCases:
             gone = mark_deleted(app, now)
             builds = [mark_build_deleted(build, now) for build in await change.builds.of_app(app_id)]
             ended = [detach(attachment) for attachment in await change.attachments.of_app(app_id)]
+            triages = [clear_triage(triage) for triage in await change.failure_triages.of_app(app_id)]
+            await change.failure_triages.put(triages)
             await change.builds.delete_all(app_id, now)
             await change.attachments.detach_all(app_id)
             await change.apps.replace(gone)
             await change.counters.add(app_counts(app.platform, -1, builds=-len(builds)))
             await change.artifacts.release(b.sha256 for b in builds if b.sha256)
-            change.announce(*builds, *ended, gone)
+            change.announce(*builds, *ended, *triages, gone)
 
         await self._store.change(work, of=app_id)
 
@@ -159,7 +162,7 @@ async def update_app_builds(change: Transaction, app: App, *, added: int, at: da
         latest_version=newest.version if newest else None,
         latest_build_id=newest.id if newest else None,
     )
-    return await _write_revision(change, app, at)
+    return await write_app_revision(change, app, at)
 
 
 async def update_app_attachment(
@@ -175,7 +178,7 @@ async def update_app_attachment(
         raise attached_limit_reached()
     await change.attachments.put([after])
     change.announce(after)
-    return await _write_revision(change, counted, at)
+    return await write_app_revision(change, counted, at)
 
 
 def attached_limit_reached() -> DomainError:
@@ -183,7 +186,8 @@ def attached_limit_reached() -> DomainError:
     return limit_reached("attached_tests", ATTACHED_LIMIT, "detach tests from this app, or register another app")
 
 
-async def _write_revision(change: Transaction, app: App, at: datetime) -> App:
+async def write_app_revision(change: Transaction, app: App, at: datetime) -> App:
+    """Write and announce the app after a change of it, or of what belongs to it."""
     kept = raise_revision(app, at)
     await change.apps.replace(kept)
     change.announce(kept)

@@ -16,6 +16,7 @@ from services.catalog.model.keys import (
     parse_key,
     secret_digest,
 )
+from services.catalog.model.tests import INTERNAL
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import InvalidValue, ListPage, Page
 from services.catalog.ports import KeyRing, Limits, Store, Transaction
@@ -186,3 +187,12 @@ def _limit_expiry(expires_at: datetime | None, limit: datetime | None) -> dateti
         until = limit.isoformat(timespec="seconds").replace("+00:00", "Z")
         raise InvalidValue("expires_at", f"must not be after {until}, when the key that creates it expires")
     return expires_at or limit
+
+
+async def caller_name(change: Transaction) -> str:
+    """The name of the caller's API key; of a key that was deleted just now its id."""
+    subject = current().subject
+    if subject is None:
+        return INTERNAL
+    key = await change.keys.get(subject)
+    return key.name if key else subject

@@ -4,12 +4,12 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
-from services.catalog.model.tests import INTERNAL, Quarantine, Test, active_quarantine, grant_quarantine
+from services.catalog.model.tests import Quarantine, Test, active_quarantine, grant_quarantine
 from services.catalog.ports import Store, Transaction
 from services.catalog.usecases.attachments import AttachedTest, load_attachments
 from services.catalog.usecases.errors import reports_violations, require_revision
+from services.catalog.usecases.keys import caller_name
 from services.chassis.clock import Clock
-from services.chassis.context import current
 
 
 class QuarantineUseCases:
@@ -34,7 +34,7 @@ class QuarantineUseCases:
 
         async def work(change: Transaction) -> Test:
             test = require_revision(await change.tests.get(test_id), "Test", expected)
-            granted = grant_quarantine(test.quarantine, now, reason=reason, until=until, by=await _caller_name(change))
+            granted = grant_quarantine(test.quarantine, now, reason=reason, until=until, by=await caller_name(change))
             return await _write_quarantine(change, test, granted, now)
 
         [test] = await load_attachments(self._store, [await self._store.change(work)], now)
@@ -55,15 +55,6 @@ class QuarantineUseCases:
                 await _write_quarantine(change, test, None, now)
 
         await self._store.change(work)
-
-
-async def _caller_name(change: Transaction) -> str:
-    """The name of the caller's API key; of a key that was deleted just now its id."""
-    subject = current().subject
-    if subject is None:
-        return INTERNAL
-    key = await change.keys.get(subject)
-    return key.name if key else subject
 
 
 async def _write_quarantine(change: Transaction, test: Test, quarantine: Quarantine | None, now: datetime) -> Test:

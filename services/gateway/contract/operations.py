@@ -7,7 +7,16 @@ from google.api import annotations_pb2
 from google.protobuf.descriptor import Descriptor, MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
-from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2, builds_pb2, limits_pb2, secrets_pb2, tests_pb2, workflows_pb2
+from mobiletest.catalog.v1 import (
+    api_keys_pb2,
+    apps_pb2,
+    builds_pb2,
+    failures_pb2,
+    limits_pb2,
+    secrets_pb2,
+    tests_pb2,
+    workflows_pb2,
+)
 from mobiletest.executor.v1 import baselines_pb2, executions_pb2, queue_pb2, screens_pb2, steps_pb2
 from mobiletest.executor.v1 import limits_pb2 as executor_limits_pb2
 from mobiletest.options.v1 import options_pb2
@@ -21,6 +30,7 @@ FILES = (
     builds_pb2,
     tests_pb2,
     workflows_pb2,
+    failures_pb2,
     secrets_pb2,
     api_keys_pb2,
     limits_pb2,

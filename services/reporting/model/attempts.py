@@ -24,6 +24,11 @@ class BuildRef:
         return (self.uploaded_at, self.id)
 
 
+def newer_build(one: BuildRef | None, other: BuildRef) -> BuildRef:
+    """The newer of two builds; of one build with two versions, the same one in either order."""
+    return other if one is None or (*other.key, other.version) > (*one.key, one.version) else one
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Attempt:
     """One try of one test on one build that passed or failed (no other attempts become part of a history).

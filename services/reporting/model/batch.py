@@ -15,9 +15,12 @@ from services.reporting.model.snapshots import (
     RunSnapshot,
     TestSnapshot,
 )
-from services.reporting.model.tables import CellKey, Group, HistoryKey, RunRow, Tables
+from services.reporting.model.tables import CellKey, FailureKey, Group, HistoryKey, RunRow, Tables
+from services.reporting.model.triages import TriageSnapshot
 
-Snapshot = RunSnapshot | ExecutionSnapshot | AppSnapshot | BuildSnapshot | TestSnapshot | AttachmentSnapshot
+Snapshot = (
+    RunSnapshot | ExecutionSnapshot | AppSnapshot | BuildSnapshot | TestSnapshot | AttachmentSnapshot | TriageSnapshot
+)
 K = TypeVar("K")
 S = TypeVar("S", bound=Snapshot)
 
@@ -32,6 +35,7 @@ class Batch:
     builds: dict[str, BuildSnapshot] = field(default_factory=dict)
     tests: dict[str, TestSnapshot] = field(default_factory=dict)
     attachments: dict[tuple[str, str], AttachmentSnapshot] = field(default_factory=dict)
+    triages: dict[FailureKey, TriageSnapshot] = field(default_factory=dict)
 
     @classmethod
     def of(cls, snapshots: Iterable[Snapshot]) -> "Batch":
@@ -50,7 +54,7 @@ class Batch:
         return Batch.of(snapshots[part])
 
     def _tables(self) -> Iterable[dict[Any, Any]]:
-        return (self.runs, self.executions, self.apps, self.builds, self.tests, self.attachments)
+        return (self.runs, self.executions, self.apps, self.builds, self.tests, self.attachments, self.triages)
 
     def _add(self, snapshot: Snapshot) -> None:
         match snapshot:
@@ -66,6 +70,8 @@ class Batch:
                 _put_newest(self.tests, snapshot.test_id, snapshot)
             case AttachmentSnapshot():
                 _put_newest(self.attachments, (snapshot.app_id, snapshot.test_id), snapshot)
+            case TriageSnapshot():
+                _put_newest(self.triages, (snapshot.app_id, snapshot.fingerprint), snapshot)
 
 
 def _put_newest(known: dict[K, S], key: K, snapshot: S) -> None:
@@ -93,6 +99,11 @@ class ChangedRun:
     def history(self) -> HistoryKey | None:
         """The history that the run belongs to; None without an app."""
         return (self.run.app_id, self.run.subject) if self.run.app_id else None
+
+    @property
+    def failure(self) -> FailureKey | None:
+        """The failures of its app that it belongs to; None unless it ends now, failed, with an app."""
+        return (self.run.app_id, self.group.fingerprint) if self.run.app_id and self.group else None
 
 
 def apply_runs(tables: Tables, runs: Iterable[RunSnapshot]) -> list[ChangedRun]:

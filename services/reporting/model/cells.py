@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
+from services.reporting.model.app_failures import AppFailure, FailureSighting
 from services.reporting.model.fingerprint import fingerprint, normalise
 from services.reporting.model.snapshots import Failure, Outcome, RunSnapshot, Status
 from services.reporting.model.sources import newer_revision
@@ -90,6 +91,33 @@ def failure_group(run: RunSnapshot) -> Group | None:
         sample_message=failure.message[:SAMPLE_LENGTH],
         step_index=failure.step_index,
         position=failure.position,
+    )
+
+
+def app_failure(run: RunSnapshot, group: Group) -> AppFailure:
+    """The failure of this run, in its group, as one of its app."""
+    sighting = FailureSighting(
+        at=run.ended_at,
+        run_id=run.run_id,
+        execution_id=run.execution_id,
+        test_id=run.test_id,
+        test_name=run.test_name,
+        build_id=run.build.id if run.build else None,
+        build_version=run.build.version if run.build else "",
+        branch=run.branch,
+    )
+    return AppFailure(
+        org_id=run.org_id,
+        category=group.category,
+        reason=group.reason,
+        sample_message=group.sample_message,
+        count=1,
+        first=sighting,
+        last=sighting,
+        newest_build=run.build,
+        days=((run.ended_at.date().isoformat(), 1),),
+        step_index=group.step_index,
+        position=group.position,
     )
 
 

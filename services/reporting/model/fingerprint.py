@@ -14,6 +14,7 @@ REASON_LENGTH = 200
 MAX_MESSAGE_LENGTH = 16_000  # characters; both bound the time that a hostile message can cost
 MAX_LENGTH_WITHOUT_FRAMES = 4_000
 _STACK = "<stack>"
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
 
 def normalise(message: str) -> str:
@@ -31,6 +32,11 @@ def _normalised(message: str) -> str:
 def fingerprint(category: str, step_kind: str, reason: str) -> str:
     """The group of a failure: 16 hex digits over its category, the kind of its step and the normalised text."""
     return hashlib.sha256("\0".join((category, step_kind, reason)).encode(errors="replace")).hexdigest()[:16]
+
+
+def is_fingerprint(text: str) -> bool:
+    """Whether it has the form of one."""
+    return _FINGERPRINT.fullmatch(text) is not None
 
 
 def _collapse_stacks(text: str) -> list[str]:

@@ -10,9 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from services.reporting.model import counters
-from services.reporting.model.attempts import Attempt, BuildRef, retained_attempts
+from services.reporting.model.app_failures import merge_failures
+from services.reporting.model.attempts import Attempt, BuildRef, newer_build, retained_attempts
 from services.reporting.model.batch import Batch, ChangedRun, Snapshot, apply_runs
-from services.reporting.model.cells import merge_groups, with_active, with_finished, with_group, without_active
+from services.reporting.model.cells import (
+    app_failure,
+    merge_groups,
+    with_active,
+    with_finished,
+    with_group,
+    without_active,
+)
 from services.reporting.model.flaky import FlakyRules, judge
 from services.reporting.model.list_positions import day_of
 from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
@@ -25,7 +33,17 @@ from services.reporting.model.sources import (
     with_source,
 )
 from services.reporting.model.storms import SettledStorms, StormRules, settle_storms
-from services.reporting.model.tables import EPOCH, Cell, CellKey, GroupKey, History, HistoryKey, Table, Tables
+from services.reporting.model.tables import (
+    EPOCH,
+    Cell,
+    CellKey,
+    FailureKey,
+    GroupKey,
+    History,
+    HistoryKey,
+    Table,
+    Tables,
+)
 
 K = TypeVar("K")
 S = TypeVar("S", bound=Snapshot)
@@ -59,6 +77,8 @@ class RowKeys:
     histories: Collection[HistoryKey] = ()
     build_sources: Collection[BuildSourceKey] = ()
     branches: Collection[BranchKey] = ()
+    failures: Collection[FailureKey] = ()
+    triages: Collection[FailureKey] = ()
 
 
 def fold(tables: Tables, batch: Batch, rules: ProjectionRules = DEFAULT_RULES) -> None:
@@ -78,6 +98,7 @@ def batch_rows(batch: Batch) -> RowKeys:
         builds=batch.builds.keys(),
         tests=batch.tests.keys(),
         attachments=batch.attachments.keys(),
+        triages=batch.triages.keys(),
     )
 
 
@@ -85,18 +106,28 @@ def required_rows(changes: Sequence[ChangedRun], storms: SettledStorms) -> RowKe
     """The rows that `contribute` reads."""
     cells: set[CellKey] = set()
     groups: set[GroupKey] = set()
+    failures: set[FailureKey] = set()
     histories: set[HistoryKey] = set(storms)
     for change in changes:
         cell, former = change.cell, change.before.cell if change.before else None
         cells.update(key for key in (cell, former) if key)
         if cell and change.group:
             groups.add((*cell, change.group.fingerprint))
+        if key := change.failure:
+            failures.add(key)
         if change.history and (change.outcome or change.run.variant.id):
             histories.add(change.history)
     ended = [change.run for change in changes if change.outcome]
     sources = {key for run in ended if (key := build_source_key(run))}
     branches = {key for run in ended for key in branch_keys(run)}
-    return RowKeys(cells=cells, groups=groups, histories=histories, build_sources=sources, branches=branches)
+    return RowKeys(
+        cells=cells,
+        groups=groups,
+        histories=histories,
+        build_sources=sources,
+        branches=branches,
+        failures=failures,
+    )
 
 
 def contribute(tables: Tables, changes: Sequence[ChangedRun], storms: SettledStorms, rules: ProjectionRules) -> None:
@@ -107,6 +138,7 @@ def contribute(tables: Tables, changes: Sequence[ChangedRun], storms: SettledSto
         _leave_cell(tables, change)
         _enter_cell(tables, change)
         _name_sources(tables, change)
+        _add_failure(tables, change)
     _extend_histories(tables, changes, storms, rules)
 
 
@@ -173,6 +205,13 @@ def _name_sources(tables: Tables, change: ChangedRun) -> None:
         tables.branches.put(branch, with_run(tables.branches.get(branch), branch, run, outcome))
 
 
+def _add_failure(tables: Tables, change: ChangedRun) -> None:
+    key = change.failure
+    if key is not None and change.group is not None:
+        failure = app_failure(change.run, change.group)
+        tables.failures.put(key, merge_failures(tables.failures.get(key), failure))
+
+
 def _extend_histories(
     tables: Tables, changes: Sequence[ChangedRun], storms: SettledStorms, rules: ProjectionRules
 ) -> None:
@@ -236,18 +275,13 @@ def extend_history(
     return replace(history, attempts=kept, last_observed_build=observed, assessment=judge(kept, rules))
 
 
-def newer_build(one: BuildRef | None, other: BuildRef) -> BuildRef:
-    """The newer of two builds; of one build with two versions, the same one in either order."""
-    return other if one is None or (*other.key, other.version) > (*one.key, one.version) else one
-
-
 def _settled(attempt: Attempt, storms: Mapping[str, bool]) -> Attempt:
     storm = storms.get(attempt.execution_id)
     return attempt if storm is None else replace(attempt, storm=storm)
 
 
 def copy_catalog(tables: Tables, batch: Batch) -> None:
-    """Store the apps, builds, tests and attachments that are newer than their copies, and count existing builds."""
+    """Store what the batch has of the catalog that is newer than its copies, and count existing builds."""
     for build_id, build in _newer(tables.builds, batch.builds).items():
         if (stored := tables.builds.get(build_id)) is not None:
             _count_build(tables, stored, -1)
@@ -256,6 +290,7 @@ def copy_catalog(tables: Tables, batch: Batch) -> None:
     _copy(tables.builds, batch.builds)
     _copy(tables.tests, batch.tests)
     _copy(tables.attachments, batch.attachments)
+    _copy(tables.triages, batch.triages)
 
 
 def _copy(table: Table[K, S], snapshots: Mapping[K, S]) -> None:

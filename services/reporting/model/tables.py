@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Generic, NamedTuple, TypeVar
 
+from services.reporting.model.app_failures import AppFailure
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment
 from services.reporting.model.snapshots import (
@@ -22,12 +23,14 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.sources import BranchKey, BranchRow, BuildSource, BuildSourceKey, SourceRevision
+from services.reporting.model.triages import TriageSnapshot
 from services.reporting.model.variants import Subject, Values, subject_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CellKey = tuple[str, Subject, str]  # app, subject, build
 HistoryKey = tuple[str, Subject]  # app, subject
 GroupKey = tuple[str, Subject, str, str]  # app, subject, build, fingerprint
+FailureKey = tuple[str, str]  # app, fingerprint
 CounterKey = tuple[str, str]  # organisation, counter (see counters.py)
 
 
@@ -276,3 +279,5 @@ class Tables:
     attachments: Table[tuple[str, str], AttachmentSnapshot] = field(default_factory=Table)
     build_sources: Table[BuildSourceKey, BuildSource] = field(default_factory=Table)
     branches: Table[BranchKey, BranchRow] = field(default_factory=Table)
+    failures: Table[FailureKey, AppFailure] = field(default_factory=Table)
+    triages: Table[FailureKey, TriageSnapshot] = field(default_factory=Table)

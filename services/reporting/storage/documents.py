@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Generic, TypeVar
 
 from services.chassis.text_search import fold_case
+from services.reporting.model.app_failures import AppFailure
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.snapshots import (
     AppSnapshot,
@@ -35,13 +36,24 @@ from services.reporting.model.tables import (
     CellKey,
     EndedRun,
     ExecutionRow,
+    FailureKey,
     Group,
     GroupKey,
     History,
     HistoryKey,
     RunRow,
 )
+from services.reporting.model.triages import TriageSnapshot
 from services.reporting.model.variants import is_variant, test_of
+from services.reporting.storage.failure_documents import (
+    decode_failure,
+    decode_group,
+    decode_group_fields,
+    decode_triage,
+    encode_failure,
+    encode_group,
+    encode_triage,
+)
 from services.reporting.storage.subdocuments import (
     Document,
     decode_active,
@@ -149,19 +161,9 @@ def decode_cell(document: Document) -> tuple[CellKey, Cell]:
         decode_source_revision(document["source_revision"]),
         decode_named_verdict(document.get("named_verdict")),
         decode_active(document["active_runs"]) if "active_runs" in document else {},
-        tuple(map(_decode_group_fields, groups)) if groups else (),
+        tuple(map(decode_group_fields, groups)) if groups else (),
     )
     return (document["app_id"], document["test_id"], document["build_id"]), cell
-
-
-def _decode_group(document: Document) -> tuple[GroupKey, Group]:
-    app_id, subject, build_id, fingerprint = document["_id"].split(":")
-    return (app_id, subject, build_id, fingerprint), _decode_group_fields(document)
-
-
-def _decode_group_fields(document: Document) -> Group:
-    position = document.get("position")
-    return decode_fields(Group, document, position=tuple(position) if position else None)
 
 
 def _encode_history(key: HistoryKey, history: History) -> Document:
@@ -285,7 +287,7 @@ def decode_branch(document: Document) -> tuple[BranchKey, BranchRow]:
 RUNS: TableCodec[str, RunRow] = TableCodec("runs", "runs", _encode_run, _decode_run)
 EXECUTIONS: TableCodec[str, ExecutionRow] = TableCodec("executions", "executions", _encode_execution, _decode_execution)
 CELLS: TableCodec[CellKey, Cell] = TableCodec("cells", "cells", _encode_cell, decode_cell)
-GROUPS: TableCodec[GroupKey, Group] = TableCodec("groups", "failure_groups", _encode_copy, _decode_group)
+GROUPS: TableCodec[GroupKey, Group] = TableCodec("groups", "failure_groups", encode_group, decode_group)
 HISTORIES: TableCodec[HistoryKey, History] = TableCodec("histories", "histories", _encode_history, _decode_history)
 APPS: TableCodec[str, AppSnapshot] = TableCodec("apps", "apps", _encode_copy, decode_app)
 BUILDS: TableCodec[str, BuildSnapshot] = TableCodec("builds", "builds", _encode_copy, decode_build_copy)
@@ -297,6 +299,8 @@ BUILD_SOURCES: TableCodec[BuildSourceKey, BuildSource] = TableCodec(
     "build_sources", "build_sources", _encode_source, decode_build_source
 )
 BRANCHES: TableCodec[BranchKey, BranchRow] = TableCodec("branches", "branches", _encode_branch, decode_branch)
+FAILURES: TableCodec[FailureKey, AppFailure] = TableCodec("failures", "failures", encode_failure, decode_failure)
+TRIAGES: TableCodec[FailureKey, TriageSnapshot] = TableCodec("triages", "triages", encode_triage, decode_triage)
 TABLE_CODECS: tuple[TableCodec[Any, Any], ...] = (
     RUNS,
     EXECUTIONS,
@@ -309,6 +313,8 @@ TABLE_CODECS: tuple[TableCodec[Any, Any], ...] = (
     ATTACHMENTS,
     BUILD_SOURCES,
     BRANCHES,
+    FAILURES,
+    TRIAGES,
 )
 COUNTERS = "counters"
 

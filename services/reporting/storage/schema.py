@@ -8,6 +8,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
+from services.reporting.storage.failure_migration import sum_up_failures
 from services.reporting.storage.generations import GENERATIONS, collection_name, read_generations
 
 # Expired runs are in no list, so they are in no index of one.
@@ -32,6 +33,10 @@ INDEXES = {
         _index("version_of_app", "app_id", "version", "deleted"),
     ],
     "attachments": [_index("of_app", "app_id", "attached")],
+    "apps": [_index("existing", "deleted")],
+    "failure_groups": [_index("of_failure", "app_id", "fingerprint", "-last_seen_at")],
+    "failures": [_index("list", "-last_seen_at", "-_id"), _index("list_of_app", "app_id", "-last_seen_at", "-_id")],
+    "triages": [_index("of_state", "state")],
     "tests": [_index("list", "deleted", "-created_at", "-_id")],
     "histories": [
         _index("tests_of_class", "classification", "test_id"),
@@ -98,9 +103,17 @@ async def _create_branches(mongo: Mongo) -> None:
         await create_generation(mongo, generation)
 
 
+async def _create_failures(mongo: Mongo) -> None:
+    """The failures of each app, summed up from its groups. Only a rebuild knows their days and branches."""
+    for generation in (await read_generations(mongo)).written:
+        await create_generation(mongo, generation)
+        await sum_up_failures(mongo, generation)
+
+
 MIGRATIONS = [
     Migration("0001_read_models", _create_read_models),
     Migration("0002_named_verdicts", _name_verdicts),
     Migration("0003_variants", _create_variants),
     Migration("0004_branches", _create_branches),
+    Migration("0005_failures", _create_failures),
 ]

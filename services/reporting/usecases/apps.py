@@ -37,7 +37,7 @@ from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import KnownVariants, Subject
 from services.reporting.ports import RowPage
 from services.reporting.usecases.report_sources import KnownApps, ReportSources
-from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
+from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows, triages_of_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class AppReports:
         self._read = sources.read_models
         self._clock = sources.clock
         self._turns = sources.turns
+        self._failures = sources.failures
         self._known = KnownApps(sources)
 
     async def stats(self, app_ids: Collection[str]) -> list[apps.AppStats]:
@@ -137,7 +138,8 @@ class AppReports:
             versions=await self._versions(evidence_builds(assessments.values()), builds),
             quarantines=self._quarantines(attached.tests),
         )
-        return Matrix(builds, await list_in_turns(rows), fields.get(total, {}).get("builds", 0))
+        triages = await triages_of_cells(self._failures, app_id, cells.values())
+        return Matrix(builds, await list_in_turns(rows), fields.get(total, {}).get("builds", 0), triages)
 
     async def coverage(self, app_id: str, min_revision: int | None = None) -> Coverage:
         """The state of each attached test on its target build.

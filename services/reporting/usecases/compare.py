@@ -30,7 +30,7 @@ from services.reporting.model.tables import Cell, CellKey
 from services.reporting.model.variants import Subject, test_of
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.report_sources import KnownBuilds, ReportSources
-from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
+from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows, triages_of_cells
 
 BUILDS_SEARCHED = 50
 # How many deleted builds of a branch in a row are skipped.
@@ -56,6 +56,7 @@ class Comparisons:
         self._turns = sources.turns
         self._read = sources.read_models
         self._verdicts = sources.verdicts
+        self._failures = sources.failures
         self._breakages = Breakages(sources.read_models, sources.verdicts)
         self._clock = sources.clock
         self._builds = KnownBuilds(sources)
@@ -171,9 +172,10 @@ class Comparisons:
         attachments = await self._read.attachments(app_id)
         test_ids = {*newest, *(attachment.test_id for attachment in attachments)}
         variants = await self._read.variants(app_id, test_ids)
-        tests, assessments, breakages = await asyncio.gather(
+        tests, assessments, triages, breakages = await asyncio.gather(
             self._read.tests_by_id(test_ids),
             self._read.assessments(app_id, variants.of_tests(test_ids)),
+            triages_of_cells(self._failures, app_id, side.cells.values()),
             self._find_breakages(side, base),
         )
         inputs = ComparisonInputs(
@@ -183,6 +185,7 @@ class Comparisons:
             variants=variants,
             assessments=assessments,
             breakages=breakages,
+            triages=triages,
         )
         names = [row for row in await sorted_rows(attachments, newest, tests) if _exists(row[0], tests)]
         comparison, now = Comparison(app_id, side.compared, base.compared), self._clock.now()

@@ -16,11 +16,12 @@ from services.reporting.model.reports.breakage import (
     branch_scopes,
 )
 from services.reporting.model.reports.gate import FailureContext, GateReason, GateRun, decide_rule, reason_order
-from services.reporting.model.reports.gate_sentences import reason_detail
+from services.reporting.model.reports.gate_sentences import reason_detail, triage_sentence
 from services.reporting.model.reports.matrix import evidence_builds, with_label
 from services.reporting.model.snapshots import Outcome, Quarantine, TestSnapshot, active_quarantines
 from services.reporting.model.sources import SourceRevision
-from services.reporting.model.tables import EPOCH, CellKey, HistoryKey, LastRun
+from services.reporting.model.tables import EPOCH, CellKey, FailureKey, HistoryKey, LastRun
+from services.reporting.model.triages import TriageSnapshot
 from services.reporting.model.variants import KnownVariants, Subject
 from services.reporting.usecases.breakages import BaseBranch, Breakages
 from services.reporting.usecases.report_sources import ReportSources
@@ -40,6 +41,11 @@ class _GateInputs:
     breakages: Mapping[CellKey, Breakage]
     versions: Mapping[str, str]
     variants: Mapping[str, KnownVariants]
+    triages: Mapping[FailureKey, TriageSnapshot]
+
+    def triage(self, run: GateRun) -> TriageSnapshot | None:
+        """What people wrote about the failure of the run."""
+        return self.triages.get((run.app_id, run.fingerprint)) if run.app_id and run.fingerprint else None
 
     def label(self, run: GateRun) -> str:
         """What tells the variant of the run from the others of its test."""
@@ -62,6 +68,7 @@ class GateReasons:
     def __init__(self, sources: ReportSources) -> None:
         self._read = sources.read_models
         self._verdicts = sources.verdicts
+        self._failures = sources.failures
         self._breakages = Breakages(sources.read_models, sources.verdicts)
         self._base_branch = BaseBranch(sources.verdicts)
         self._clock = sources.clock
@@ -101,13 +108,18 @@ class GateReasons:
         rule = decide_rule(run, context)
         variant = inputs.label(run)
         detail = with_label(variant, reason_detail(current, rule, context, base, inputs.versions))
-        return GateReason(current, rule, detail, context.breakage, context.quarantine, variant)
+        triage = inputs.triage(run)
+        if triage is not None:
+            detail = f"{detail} {triage_sentence(triage)}"
+        return GateReason(current, rule, detail, context.breakage, context.quarantine, variant, triage)
 
     async def _look_up(self, runs: Sequence[GateRun], scope: _Scope) -> _GateInputs:
-        tests, assessments, variants, (on_base, breakages) = await asyncio.gather(
+        failures = {(run.app_id, run.fingerprint) for run in runs if run.app_id and run.fingerprint}
+        tests, assessments, variants, triages, (on_base, breakages) = await asyncio.gather(
             self._read.tests_by_id({run.test_id for run in runs}),
             self._assessments(runs),
             self._variants(runs),
+            self._failures.triages(failures),
             self._on_other_builds(runs, scope),
         )
         builds = {run.build_id for run in runs if run.build_id}.union(
@@ -116,7 +128,7 @@ class GateReasons:
         copies = await self._read.builds_by_id(builds | evidence_builds(assessments.values()))
         versions = {build_id: build.version for build_id, build in copies.items()}
         quarantines = active_quarantines({id_: test.quarantine for id_, test in tests.items()}, self._clock.now())
-        return _GateInputs(tests, quarantines, assessments, on_base, breakages, versions, variants)
+        return _GateInputs(tests, quarantines, assessments, on_base, breakages, versions, variants, triages)
 
     async def _on_other_builds(
         self, runs: Sequence[GateRun], scope: _Scope

@@ -12,7 +12,7 @@ from services.chassis.context import current
 from services.chassis.errors import NotFound, Unavailable
 from services.chassis.fair_turns import FairTurns
 from services.reporting.model.snapshots import AppSnapshot, BuildSnapshot
-from services.reporting.ports import CatalogTests, ReadModels, Verdicts
+from services.reporting.ports import CatalogTests, Failures, ReadModels, Verdicts
 
 # A turn at polling has a pause in it (see Polls), so these are also bounds on the reads a second.
 POLLS_AT_ONCE, POLLS_OF_ORG = 10, 3
@@ -55,6 +55,7 @@ class ReportSources:
     read_models: ReadModels
     tests: CatalogTests
     verdicts: Verdicts
+    failures: Failures
     clock: Clock
     turns: ReportTurns = field(default_factory=ReportTurns)
     revision_wait: float = 2.0

@@ -13,6 +13,7 @@ from services.reporting.model.tables import Tables
 from services.reporting.ports import Projections, ProjectionTransaction
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
+from services.reporting.storage.failures import MongoFailures
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.verdicts import MongoVerdicts
@@ -21,6 +22,7 @@ from services.reporting.usecases.branches import AppBranches
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.failures import FailureReports
 from services.reporting.usecases.gate import BuildGates, GateRequest, Gates
 from services.reporting.usecases.projector import Projector
 from services.reporting.usecases.report_sources import ReportSources, ReportTurns
@@ -42,6 +44,7 @@ class MongoStore:
         self.expirable = MongoExpirableRuns(mongo)
         self.tests = MongoCatalogTests(mongo)
         self.verdicts = MongoVerdicts(mongo)
+        self.failures = MongoFailures(mongo)
         self.scanned_verdicts = MongoVerdicts(mongo, fewest_scanned=1)
 
     async def fold(self, told: Sequence[Snapshot], rules: ProjectionRules = DEFAULT_RULES, *, size: int = 500) -> None:
@@ -89,8 +92,9 @@ class StoredStory(Story):
         read: Any = _UpToDate(store.read_models, self)
         tests: Any = _UpToDate(store.tests, self)
         verdicts: Any = _UpToDate(store.verdicts, self)
+        failures: Any = _UpToDate(store.failures, self)
         sources = ReportSources(
-            read, tests, verdicts, self.clock, turns or ReportTurns(), revision_wait=wait, ended_wait=wait
+            read, tests, verdicts, failures, self.clock, turns or ReportTurns(), revision_wait=wait, ended_wait=wait
         )
         self.apps = AppReports(sources)
         self.tests = TestReports(sources)
@@ -100,6 +104,7 @@ class StoredStory(Story):
         self.quarantines = Quarantines(tests, self.clock)
         self.comparisons = Comparisons(sources)
         self.breakages = Breakages(read, verdicts)
+        self.failures = FailureReports(sources)
         self.gates = Gates(sources)
         self.build_gates = BuildGates(sources)
 

@@ -145,7 +145,7 @@ async def test_lists_of_an_app_agree_with_its_matrix(store: MongoStore, told: li
     await store.fold(told)
     read = store.read_models
     known = Batch.of(told).tests.keys()
-    sources = ReportSources(read, store.tests, store.verdicts, FakeClock(NOW), revision_wait=0)
+    sources = ReportSources(read, store.tests, store.verdicts, store.failures, FakeClock(NOW), revision_wait=0)
     classified, apps = ClassifiedTests(sources), AppReports(sources)
     for app in (f"app-{number}" for number in range(APPS)):
         attached = {item.test_id for item in await read.attachments(app)} & known

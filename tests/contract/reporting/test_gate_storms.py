@@ -124,7 +124,11 @@ class TestFreshness:
         """The lookup that comes after the fold sees them."""
         story.tell(ExecutionSnapshot("late", ORG, 1, 1))
         store = story.store
-        gates = Gates(ReportSources(store.read_models, store.tests, store.verdicts, FakeClock(NOW), ended_wait=3600))
+        gates = Gates(
+            ReportSources(
+                store.read_models, store.tests, store.verdicts, store.failures, FakeClock(NOW), ended_wait=3600
+            )
+        )
         heard = asyncio.create_task(gates.of(GateRequest("late", "main", min_ended=1, total=1)))
         await story.fold()
         story.run("pay", story.build("1"), "passed", execution="late")
@@ -136,6 +140,10 @@ class TestFreshness:
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         await story.fold()
         store = story.store
-        gates = Gates(ReportSources(store.read_models, store.tests, store.verdicts, FakeClock(NOW), ended_wait=3600))
+        gates = Gates(
+            ReportSources(
+                store.read_models, store.tests, store.verdicts, store.failures, FakeClock(NOW), ended_wait=3600
+            )
+        )
         with limit_time(0.5), pytest.raises(Unavailable):
             await gates.of(GateRequest(execution, "main", min_ended=2, total=2))

@@ -107,7 +107,9 @@ def newest_runs(tables: Tables, field: str, name: str) -> list[bytes]:
 async def test_matrix_pages_cover_all_builds(store: MongoStore, told: list[Snapshot], size: int) -> None:
     await store.clear()
     await store.fold(told)
-    reports = AppReports(ReportSources(store.read_models, store.tests, store.verdicts, FakeClock(NOW), revision_wait=0))
+    reports = AppReports(
+        ReportSources(store.read_models, store.tests, store.verdicts, store.failures, FakeClock(NOW), revision_wait=0)
+    )
     tables = recount(told)
     for app in (f"app-{number}" for number in range(APPS)):
         builds = [build for _, build in tables.builds.rows() if build.app_id == app and not build.deleted]

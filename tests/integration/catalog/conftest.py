@@ -18,6 +18,8 @@ from mobiletest.catalog.v1 import (
     apps_pb2_grpc,
     builds_pb2,
     builds_pb2_grpc,
+    failures_pb2,
+    failures_pb2_grpc,
     limits_pb2,
     limits_pb2_grpc,
     resolution_pb2,
@@ -46,6 +48,7 @@ _SERVICES: dict[str, tuple[Any, Any, str]] = {
     "apps": (apps_pb2, apps_pb2_grpc, "Apps"),
     "builds": (builds_pb2, builds_pb2_grpc, "Builds"),
     "tests": (tests_pb2, tests_pb2_grpc, "Tests"),
+    "failures": (failures_pb2, failures_pb2_grpc, "FailureTriages"),
     "workflows": (workflows_pb2, workflows_pb2_grpc, "Workflows"),
     "resolution": (resolution_pb2, resolution_pb2_grpc, "Resolution"),
     "keys": (api_keys_pb2, api_keys_pb2_grpc, "ApiKeys"),
@@ -65,6 +68,7 @@ class Service:
     apps: Any
     builds: Any
     tests: Any
+    failures: Any
     workflows: Any
     resolution: Any
     keys: Any

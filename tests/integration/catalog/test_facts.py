@@ -7,7 +7,7 @@ import grpc
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
-from mobiletest.catalog.v1 import apps_pb2, builds_pb2, events_pb2, facts_pb2, facts_pb2_grpc, tests_pb2
+from mobiletest.catalog.v1 import apps_pb2, builds_pb2, events_pb2, facts_pb2, facts_pb2_grpc, failures_pb2, tests_pb2
 from pymongo import MongoClient
 
 from services.chassis import context, grpc_server
@@ -26,6 +26,7 @@ KINDS: dict[str, type[Message]] = {
         events_pb2.BuildChanged,
         events_pb2.TestChanged,
         events_pb2.AttachmentChanged,
+        events_pb2.FailureTriageChanged,
     )
 }
 
@@ -54,6 +55,8 @@ def identity(fact: Any) -> tuple[str, str]:
             return "build", fact.build_id
         case "TestChanged":
             return "test", fact.test_id
+        case "FailureTriageChanged":
+            return "triage", f"{fact.app_id}/{fact.fingerprint}"
     return "attachment", f"{fact.app_id}/{fact.test_id}"
 
 
@@ -91,6 +94,9 @@ async def lived(service: Service) -> None:
     await service.builds.UpdateBuild(renamed)
     await service.builds.DeleteBuild(builds_pb2.DeleteBuildRequest(version_id=second.id))
     await service.tests.DeleteTest(tests_pb2.DeleteTestRequest(test_id=tests[2].id))
+    for each in (app, gone):
+        request = failures_pb2.UpdateFailureTriageRequest(app_id=each.id, fingerprint="0" * 16, note="Known")
+        await service.failures.UpdateFailureTriage(request)
     await service.apps.DeleteApp(apps_pb2.DeleteAppRequest(app_id=gone.id))
 
 
@@ -100,7 +106,7 @@ async def test_facts_equal_the_newest_events(service: Service, mongo_client: Mon
     facts = await exported(service, 2, org_id)
     assert facts == await exported(service, 5000, org_id)
     published = newest_events(service, mongo_client, org_id)
-    assert len(facts) == len(published) == 2 + 2 + 3 + 4
+    assert len(facts) == len(published) == 2 + 2 + 3 + 4 + 2
     for fact in facts:
         event = published[identity(fact)]
         if fact.DESCRIPTOR.name == "TestChanged":  # attaching a test raises its revision without an event

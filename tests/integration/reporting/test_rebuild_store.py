@@ -63,7 +63,7 @@ async def test_a_process_that_lost_its_job_after_beginning_it_drops_nothing(mong
     await zombie.take_over()
     slow.database = Halting(slow.database, take_over, lists=2)
     state = await zombie.begin(JobKind.VERIFY)
-    assert await count_collections(mongo, state.generation) == 10
+    assert await count_collections(mongo, state.generation) == 14
 
 
 async def test_a_process_that_lost_its_job_before_beginning_it_begins_nothing(mongo: Mongo, slow: Mongo) -> None:
@@ -79,7 +79,7 @@ async def test_a_process_that_lost_its_job_before_beginning_it_begins_nothing(mo
         await zombie.begin(JobKind.VERIFY)
     state = await newest_state(mongo)
     assert state is not None
-    assert (state.operation, await count_collections(mongo, state.generation)) == (JobKind.REBUILD, 10)
+    assert (state.operation, await count_collections(mongo, state.generation)) == (JobKind.REBUILD, 14)
 
 
 async def test_a_process_that_finished_its_job_drops_nothing_of_the_next_one(mongo: Mongo, slow: Mongo) -> None:
@@ -94,7 +94,7 @@ async def test_a_process_that_finished_its_job_drops_nothing_of_the_next_one(mon
     slow.database = Halting(slow.database, begin_another, lists=1)
     await zombie.finish(state)
     assert await count_collections(mongo, state.generation) == 0
-    assert await count_collections(mongo, state.generation + 1) == 10
+    assert await count_collections(mongo, state.generation + 1) == 14
 
 
 async def test_expired_runs_are_found_page_by_page(mongo: Mongo) -> None:

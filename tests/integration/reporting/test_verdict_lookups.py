@@ -9,6 +9,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.mongo import Mongo
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Batch
+from services.reporting.storage.failures import MongoFailures
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.verdict_scans import FEWEST_TESTS
@@ -46,7 +47,7 @@ async def read(mongo: Mongo, tests: int, builds: int, passing: int, fewest_scann
     for start in range(0, len(story.told), 500):
         await folding.apply_events(Batch.of(story.told[start : start + 500]))
     verdicts, clock = MongoVerdicts(mongo, fewest_scanned=fewest_scanned), FakeClock(datetime.now(UTC))
-    sources = ReportSources(MongoReadModels(mongo), MongoCatalogTests(mongo), verdicts, clock)
+    sources = ReportSources(MongoReadModels(mongo), MongoCatalogTests(mongo), verdicts, MongoFailures(mongo), clock)
     await mongo.database.command("profile", 2)
     with bind(Caller(ORG)):
         comparison = await Comparisons(sources).compare(newest.id)

@@ -8,7 +8,8 @@ from typing import Any
 from services.chassis.context import Caller, bind
 from services.reporting.model.reports.gate import GateResult
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome
-from services.reporting.model.tables import Cell, LastRun
+from services.reporting.model.tables import Cell, FailureKey, LastRun
+from services.reporting.model.triages import TriageSnapshot
 from services.reporting.usecases.gate import BuildGates
 from services.reporting.usecases.report_sources import ReportSources
 from tests.fakes.chassis import FakeClock
@@ -44,6 +45,11 @@ class FakeReadModels:
         return {}
 
 
+class FakeFailures:
+    async def triages(self, keys: Collection[FailureKey]) -> Mapping[FailureKey, TriageSnapshot]:
+        return {}
+
+
 class FakeVerdicts:
     """There are no runs to look up."""
 
@@ -59,7 +65,7 @@ async def cost(tests: int) -> float:
     sources: Any = ReportSources
     times = []
     for _ in range(3):
-        gate = BuildGates(sources(FakeReadModels(tests), None, FakeVerdicts(), FakeClock(AT)))
+        gate = BuildGates(sources(FakeReadModels(tests), None, FakeVerdicts(), FakeFailures(), FakeClock(AT)))
         began = thread_time()
         with bind(Caller("org-1")):
             verdict = await gate.of("build", "main")

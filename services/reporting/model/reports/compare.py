@@ -10,6 +10,7 @@ from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Quarantine, TestSnapshot, active_quarantine
 from services.reporting.model.sources import BuildSource
 from services.reporting.model.tables import Cell, CellKey, Group, LastRun
+from services.reporting.model.triages import TriageSnapshot
 from services.reporting.model.variants import KnownVariants, Subject, test_of
 
 Cells = Mapping[Subject, Cell]  # of one build
@@ -18,7 +19,7 @@ Cells = Mapping[Subject, Cell]  # of one build
 @dataclass(frozen=True, slots=True)
 class ComparedTest:
     """A test on both builds. `failure` is the most frequent one on the build, None unless it fails there; `breakage` is
-    that of the failure on the build, else that of the failure on the base.
+    that of the failure on the build, else that of the failure on the base; `triage` what people wrote about `failure`.
     """
 
     test_id: str
@@ -32,6 +33,7 @@ class ComparedTest:
     flaky_score: float
     quarantine: Quarantine | None
     variant: str = ""
+    triage: TriageSnapshot | None = None
 
 
 @dataclass(slots=True)
@@ -54,7 +56,9 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonInputs:
-    """The cells of both builds, assessments and breakages by subject, the tests by id, and their variants."""
+    """The cells of both builds, assessments and breakages by subject, the tests by id, their variants, and what people
+    wrote about failures by fingerprint.
+    """
 
     cells: Cells
     base_cells: Cells
@@ -62,6 +66,7 @@ class ComparisonInputs:
     variants: KnownVariants
     assessments: Mapping[Subject, Assessment]
     breakages: Mapping[Subject, Breakage]
+    triages: Mapping[str, TriageSnapshot]
 
 
 def cells_by_subject(cells: Mapping[CellKey, Cell]) -> dict[Subject, Cell]:
@@ -129,19 +134,20 @@ def _row(subject: Subject, name: str, known: ComparisonInputs, now: datetime) ->
     verdict = cell.verdict if cell else None
     test, assessment = known.tests.get(test_id), known.assessments.get(subject, UNKNOWN_ASSESSMENT)
     status = _status(verdict)
-    fails = status is LastStatus.FAILED
+    failure = cell.groups[0] if status is LastStatus.FAILED and cell and cell.groups else None
     return ComparedTest(
         test_id=test_id,
         test_name=name,
         status=status,
         base_status=_status(base.verdict if base else None),
-        failure=cell.groups[0] if fails and cell and cell.groups else None,
+        failure=failure,
         execution_id=verdict.execution_id if verdict else None,
         breakage=known.breakages.get(subject),
         classification=assessment.classification,
         flaky_score=assessment.score,
         quarantine=active_quarantine(test.quarantine, now) if test else None,
         variant=known.variants.label(subject),
+        triage=known.triages.get(failure.fingerprint) if failure else None,
     )
 
 

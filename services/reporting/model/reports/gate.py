@@ -9,6 +9,7 @@ from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.reports.breakage import NOTHING_ON_BASE, BaseBranchStatus, Breakage
 from services.reporting.model.snapshots import BuildSnapshot, Quarantine, Simulation, Status
 from services.reporting.model.tables import CellKey, HistoryKey
+from services.reporting.model.triages import TriageSnapshot
 from services.reporting.model.variants import Subject, subject_of
 
 
@@ -118,7 +119,7 @@ class FailureContext:
 @dataclass(slots=True, unsafe_hash=True)
 class GateReason:
     """A run that did not pass, the rule that applied, and why, in a sentence; `variant` is what tells its variant from
-    the others of the test.
+    the others of the test. `triage` is what people wrote about its failure, which decides nothing.
     """
 
     run: GateRun
@@ -127,6 +128,7 @@ class GateReason:
     breakage: Breakage | None = None
     quarantine: Quarantine | None = None
     variant: str = ""
+    triage: TriageSnapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from services.reporting.model.reports.gate import (
 )
 from services.reporting.model.snapshots import Simulation, Status
 from services.reporting.model.tables import LastRun
+from services.reporting.model.triages import NOTE_SHOWN, FailureState, TriageSnapshot
 
 Versions = Mapping[str, str]  # current versions by build
 
@@ -49,6 +50,19 @@ def _quarantined(context: FailureContext) -> str:
     if quarantine is None:
         return "In quarantine."
     return f'In quarantine until {utc_minute(quarantine.until)}, set by {quarantine.by}: "{quarantine.reason}".'
+
+
+def triage_sentence(triage: TriageSnapshot) -> str:
+    """What people wrote about the failure of a run; it does not change whether the run blocks."""
+    opening = {
+        FailureState.OPEN: "About this failure",
+        FailureState.KNOWN: "The failure is known",
+        FailureState.FIXED: f"The failure is said to be fixed{f' in {triage.fixed_in}' if triage.fixed_in else ''}",
+    }[triage.state]
+    note = " ".join((triage.note or "").split())
+    note = note if len(note) <= NOTE_SHOWN else f"{note[: NOTE_SHOWN - 1]}…"
+    said = [f'"{note}"' if note else "", triage.ticket_url or "", f"owner {triage.owner}" if triage.owner else ""]
+    return f"{opening}: {', '.join(filter(None, said))}." if any(said) else f"{opening}."
 
 
 def _no_verdict(run: GateRun) -> str:

@@ -7,6 +7,7 @@ from services.reporting.model.classification_detail import classification_detail
 from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
+from services.reporting.model.triages import TriageSnapshot
 from services.reporting.model.variants import KnownVariants, Subject
 
 # A variant of which little is known hides no other.
@@ -102,11 +103,14 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A page of builds, newest first, and all tests attached or seen on them, by name."""
+    """A page of builds, newest first, all tests attached or seen on them, by name, and what people wrote about failures
+    of the cells, by fingerprint.
+    """
 
     builds: Sequence[BuildSnapshot]
     rows: Sequence[MatrixRow]
     total_builds: int
+    triages: Mapping[str, TriageSnapshot]
 
 
 def row_names(
