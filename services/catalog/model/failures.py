@@ -15,6 +15,7 @@ TRIAGES_LIMIT = 5_000
 NOTE_LENGTH, OWNER_LENGTH, TICKET_LENGTH = 2_000, 100, 2_000
 # Nothing with which the address could end early where it is shown.
 _TICKET = re.compile(r"https?://[^\s<>\"'`\\|]+", re.IGNORECASE | re.UNICODE)
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 # The revision that is shown of a group of which nothing was ever written.
 FIRST_REVISION = 1
 
@@ -49,6 +50,17 @@ class FailureTriage:
     def empty(self) -> bool:
         """Whether nothing is written."""
         return self.state is FailureState.OPEN and not (self.note or self.ticket_url or self.owner)
+
+
+def validate_fingerprint(text: str) -> str:
+    """The fingerprint.
+
+    Raises:
+        InvalidValue: it has not the form of one.
+    """
+    if _FINGERPRINT.fullmatch(text) is None:
+        raise InvalidValue("fingerprint", "must be 16 hexadecimal digits, as reports have them")
+    return text
 
 
 def validate_changes(changes: Mapping[str, Any]) -> dict[str, Any]:

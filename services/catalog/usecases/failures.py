@@ -4,7 +4,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from services.catalog.model.failures import TRIAGES_LIMIT, FailureTriage, change_triage, validate_changes
+from services.catalog.model.failures import (
+    TRIAGES_LIMIT,
+    FailureTriage,
+    change_triage,
+    validate_changes,
+    validate_fingerprint,
+)
 from services.catalog.ports import Records, Store, Transaction
 from services.catalog.usecases.apps import write_app_revision
 from services.catalog.usecases.errors import reports_violations, require, require_revision
@@ -44,6 +50,7 @@ class FailureTriageUseCases:
             PermissionDenied: the organisation has as many as it may.
             Aborted: the revision is not expected.
         """
+        validate_fingerprint(fingerprint)
         values, now = validate_changes(changes), self._clock.now()
 
         async def work(change: Transaction) -> FailureTriage:
