@@ -207,6 +207,8 @@ class OperationRoutes:
             "GetAppCoverage": reports.app_report(readers["GetApp"], rpc("GetAppCoverage")),
             "ListAppBranches": reports.app_report(readers["GetApp"], rpc("ListAppBranches")),
             "GetFailure": reports.app_report(readers["GetApp"], rpc("GetFailure")),
+            "ListTestDurations": reports.app_report(readers["GetApp"], rpc("ListTestDurations")),
+            "ListFlakyTests": reports.report_on_apps(readers["GetApp"], rpc("ListFlakyTests")),
             "GetTestReport": reports.app_report(readers["GetApp"], rpc("GetTestReport")),
             "ListTests": reports.list_tests_by_classification(
                 rpc("ListTests"), call_rpc(self._upstreams.rpc(classified))

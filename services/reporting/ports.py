@@ -156,6 +156,9 @@ class ReadModels(Protocol):
     ) -> Mapping[Subject, Assessment]:
         """The assessments of these subjects on an app, or only of those with this classification."""
 
+    async def flakiest(self, app_id: str | None, *, limit: int) -> Sequence[HistoryKey]:
+        """The subjects that are classified as flaky on an app, or (None) on any, by score, the flakiest first."""
+
     async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef]:
         """The newest build of an app with a verdict of each of these subjects."""
 

@@ -12,6 +12,7 @@ from services.chassis.errors import Unavailable
 from services.chassis.proto_values import page_fields, read_optional, to_enum_number
 from services.chassis.turns import discard, list_in_turns
 from services.reporting.branch_messages import branch_filter, branch_message
+from services.reporting.duration_messages import duration_message, flaky_test_message
 from services.reporting.failure_messages import failure_details_message, failure_filter, failures_message
 from services.reporting.gate_messages import (
     build_gate_message,
@@ -33,7 +34,9 @@ from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.branches import AppBranches
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.durations import Durations
 from services.reporting.usecases.failures import FailureReports
+from services.reporting.usecases.flaky_tests import FlakyTests
 from services.reporting.usecases.gate import USUAL_BASE_BRANCH, BuildGates, GateRequest, Gates
 from services.reporting.usecases.report_sources import ReportSources
 from services.reporting.usecases.run_lists import RunLists, RunsPage
@@ -50,6 +53,8 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         self._apps = AppReports(sources)
         self._tests = TestReports(sources)
         self._branches = AppBranches(sources)
+        self._flaky = FlakyTests(sources)
+        self._durations = Durations(sources)
         self._runs = RunLists(sources.read_models)
         self._classified = ClassifiedTests(sources)
         self._quarantines = Quarantines(sources.tests, sources.clock)
@@ -113,6 +118,22 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     async def GetFailure(self, request: reports_pb2.GetFailureRequest, context: Any) -> reports_pb2.FailureDetails:
         key = (request.app_id.lower(), request.fingerprint)
         return failure_details_message(await self._failures.get(key, _revision(request)))
+
+    async def ListFlakyTests(
+        self, request: reports_pb2.ListFlakyTestsRequest, context: Any
+    ) -> reports_pb2.ListFlakyTestsResponse:
+        flaky = await self._flaky.list(_page(request), request.app_id.lower() or None)
+        items = map(flaky_test_message, flaky.tests)
+        return reports_pb2.ListFlakyTestsResponse(items=items, **page_fields(request, flaky.total))
+
+    async def ListTestDurations(
+        self, request: reports_pb2.ListTestDurationsRequest, context: Any
+    ) -> reports_pb2.ListTestDurationsResponse:
+        durations = await self._durations.of_app(
+            request.app_id.lower(), _page(request), builds=request.builds, min_revision=_revision(request)
+        )
+        items = await list_in_turns(map(duration_message, durations.tests))
+        return reports_pb2.ListTestDurationsResponse(items=items, **page_fields(request, durations.total))
 
     async def ListBuildRuns(
         self, request: reports_pb2.ListBuildRunsRequest, context: Any

@@ -4,7 +4,7 @@ Used by the tests: nothing that serves calls it.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 
 from services.reporting.model import counters
@@ -219,7 +219,17 @@ def _cell(runs: Sequence[RunSnapshot]) -> Cell:
         named_verdict=_named_verdict(verdicts),
         active_runs={run.run_id: _active(run) for run in runs if run.outcome is None},
         groups=tuple(sorted(_groups(runs), key=lambda group: group.rank, reverse=True)[:GROUPS_SHOWN]),
+        passed_ms=_took(finished, lambda run: run.outcome is Outcome.PASSED),
+        failed_ms=_took(finished, lambda run: run.outcome is Outcome.FAILED),
+        retried_ms=_took(
+            finished,
+            lambda run: run.outcome is Outcome.PASSED and False in {attempt.passed for attempt in run.attempts},
+        ),
     )
+
+
+def _took(runs: Iterable[RunSnapshot], counts: Callable[[RunSnapshot], bool]) -> int:
+    return sum(round(run.seconds * 1000) for run in runs if run.seconds and counts(run))
 
 
 def _recency(run: RunSnapshot) -> tuple[object, str]:

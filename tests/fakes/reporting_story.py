@@ -89,6 +89,7 @@ class Story:
         app: str | None = APP,
         version: int = 1,
         variant: Variant = EMPTY_VARIANT,
+        seconds: float = 60.0,
     ) -> RunSnapshot:
         """A run that ended, started or was queued at `at`; its attempt began a minute before it ended."""
         number = next(self._numbers)
@@ -111,7 +112,7 @@ class Story:
             success=success,
             started_at=started_at,
             completed_at=at if status.terminal else None,
-            seconds=60.0 if status.terminal else None,
+            seconds=seconds if status.terminal else None,
             attempts=(attempt,) if status.terminal else (),
             failure=failure,
             list_item=f"{test} {ending} {number}".encode(),

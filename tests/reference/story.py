@@ -125,6 +125,8 @@ class Story:
         await record("GetAppCoverage", self.app["id"])
         await record("ListAppBranches", self.app["id"])
         await record("GetTestReport", self.app["id"], self.check_out["id"])
+        await record("ListTestDurations", self.app["id"], page_size=1)
+        await record("ListFlakyTests", app_id=self.app["id"])
         await record("CompareBuilds", newest["id"], base=self.builds["1.0.0"]["id"])
         await record("ListScreens", self.app["id"], build=newest["id"], page_size=1)
         await record("CompareScreens", newest["id"], base=self.builds["1.0.0"]["id"])

@@ -37,6 +37,17 @@ def app_report(apps: BatchReader, report: Invocation) -> Invocation:
     return invoke
 
 
+def report_on_apps(apps: BatchReader, report: Invocation) -> Invocation:
+    """A report on all apps, or on the one that `app_id` in its request names."""
+
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        if message.HasField("app_id"):
+            await read_resource(apps, message.app_id, context, timeout)
+        return await report(message, context, timeout)
+
+    return invoke
+
+
 def app_workspace(apps: BatchReader, report: Invocation) -> Invocation:
     """The workspace: as `app_report`, with the catalog's fields filled in."""
 

@@ -31,6 +31,7 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
     """The cell with this finished run counted."""
     last = last_run(run, outcome)
     newest = cell.last_run is None or last.recency > cell.last_run.recency
+    took = milliseconds(run)
     return Cell(  # a third of what `replace` takes
         cell.org_id,
         _uploaded(cell, run),
@@ -46,7 +47,20 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
         named_verdict=_named_verdict(cell.named_verdict, run, outcome),
         active_runs=cell.active_runs,
         groups=cell.groups,
+        passed_ms=cell.passed_ms + (took if outcome is Outcome.PASSED else 0),
+        failed_ms=cell.failed_ms + (took if outcome is Outcome.FAILED else 0),
+        retried_ms=cell.retried_ms + (took if passed_on_retry(run) else 0),
     )
+
+
+def milliseconds(run: RunSnapshot) -> int:
+    """How long the run took; 0 if that is not known."""
+    return round(1000 * (run.seconds or 0))
+
+
+def passed_on_retry(run: RunSnapshot) -> bool:
+    """Whether it passed after an attempt that failed."""
+    return run.outcome is Outcome.PASSED and any(attempt.passed is False for attempt in run.attempts)
 
 
 def last_run(run: RunSnapshot, outcome: Outcome) -> LastRun:

@@ -180,6 +180,8 @@ class Cell:
     """A subject on a build. `last_run` is None, and the counts are 0, while its runs are only queued or running.
 
     `uploaded_at` is the build's, the newest that a run reported: builds compare by (uploaded_at, build_id).
+    `passed_ms`, `failed_ms` and `retried_ms` are how long its runs took that passed, that failed, and that passed in a
+    later attempt: whole milliseconds, whose sum depends on no order.
     """
 
     org_id: str
@@ -196,6 +198,9 @@ class Cell:
     named_verdict: NamedVerdict | None = None
     active_runs: dict[str, Active] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
+    passed_ms: int = 0
+    failed_ms: int = 0
+    retried_ms: int = 0
 
     @property
     def empty(self) -> bool:

@@ -162,6 +162,7 @@ def decode_cell(document: Document) -> tuple[CellKey, Cell]:
         decode_named_verdict(document.get("named_verdict")),
         decode_active(document["active_runs"]) if "active_runs" in document else {},
         tuple(map(decode_group_fields, groups)) if groups else (),
+        *(document.get(name, 0) for name in ("passed_ms", "failed_ms", "retried_ms")),
     )
     return (document["app_id"], document["test_id"], document["build_id"]), cell
 

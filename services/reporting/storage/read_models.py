@@ -21,7 +21,7 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.sources import BranchKey, BranchRow, BuildSource
-from services.reporting.model.tables import Cell, CellKey
+from services.reporting.model.tables import Cell, CellKey, HistoryKey
 from services.reporting.model.variants import MARK, KnownVariants, Subject, Values, is_variant, test_of
 from services.reporting.ports import BranchQuery, Counts, RowPage, TestFilter
 from services.reporting.storage import documents as d
@@ -155,6 +155,14 @@ class MongoReadModels:
             query = {"classification": only.value, "test_id": {"$in": list(subjects)}, "app_id": app_id}
         fields = dict.fromkeys(("test_id", "flaky_score", "classification", "evidence"), 1)
         return dict(await self._find_decoded(d.HISTORIES.collection, query, fields, self._assessments.decode))
+
+    async def flakiest(self, app_id: str | None, *, limit: int) -> Sequence[HistoryKey]:
+        query = {"classification": Classification.FLAKY.value, **({"app_id": app_id} if app_id else {})}
+        histories = await self._serving.org_collection(d.HISTORIES.collection)
+        place = {"sort": [("flaky_score", -1), ("_id", 1)], "limit": limit}
+        fields = {"_id": 0, "app_id": 1, "test_id": 1}
+        documents = await find_decoded(histories, query, fields, decode_document, **place)
+        return [(document["app_id"], document["test_id"]) for document in documents]
 
     async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef]:
         if not subjects:

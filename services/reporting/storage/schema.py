@@ -7,6 +7,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
+from services.reporting.model.flaky import Classification
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
 from services.reporting.storage.failure_migration import sum_up_failures
 from services.reporting.storage.generations import GENERATIONS, collection_name, read_generations
@@ -40,6 +41,11 @@ INDEXES = {
     "tests": [_index("list", "deleted", "-created_at", "-_id")],
     "histories": [
         _index("tests_of_class", "classification", "test_id"),
+        IndexModel(
+            [("org_id", ASCENDING), ("flaky_score", DESCENDING), ("_id", ASCENDING), ("app_id", ASCENDING)],
+            name="flakiest",
+            partialFilterExpression={"classification": Classification.FLAKY.value},
+        ),
         _index("variants", "app_id", "variant_of", partialFilterExpression={"variant_of": {"$exists": True}}),
     ],
     "cells": [
@@ -91,29 +97,24 @@ async def _name_verdicts(mongo: Mongo) -> None:
         await cells.update_many(own, [{"$set": {"named_verdict": {"$mergeObjects": ["$verdict", named]}}}])
 
 
-async def _create_variants(mongo: Mongo) -> None:
-    """The index of variants, in the generations that there are."""
-    for generation in (await read_generations(mongo)).written:
-        await create_generation(mongo, generation)
-
-
-async def _create_branches(mongo: Mongo) -> None:
-    """The collections of builds' sources and of branches, in the generations that there are; a rebuild fills them."""
+async def _create_missing(mongo: Mongo) -> None:
+    """Collections and indexes that a version has added, in the generations that there are; a rebuild fills them."""
     for generation in (await read_generations(mongo)).written:
         await create_generation(mongo, generation)
 
 
 async def _create_failures(mongo: Mongo) -> None:
     """The failures of each app, summed up from its groups. Only a rebuild knows their days and branches."""
+    await _create_missing(mongo)
     for generation in (await read_generations(mongo)).written:
-        await create_generation(mongo, generation)
         await sum_up_failures(mongo, generation)
 
 
 MIGRATIONS = [
     Migration("0001_read_models", _create_read_models),
     Migration("0002_named_verdicts", _name_verdicts),
-    Migration("0003_variants", _create_variants),
-    Migration("0004_branches", _create_branches),
+    Migration("0003_variants", _create_missing),
+    Migration("0004_branches", _create_missing),
     Migration("0005_failures", _create_failures),
+    Migration("0006_flakiest", _create_missing),
 ]

@@ -22,7 +22,9 @@ from services.reporting.usecases.branches import AppBranches
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.durations import Durations
 from services.reporting.usecases.failures import FailureReports
+from services.reporting.usecases.flaky_tests import FlakyTests
 from services.reporting.usecases.gate import BuildGates, GateRequest, Gates
 from services.reporting.usecases.projector import Projector
 from services.reporting.usecases.report_sources import ReportSources, ReportTurns
@@ -99,6 +101,8 @@ class StoredStory(Story):
         self.apps = AppReports(sources)
         self.tests = TestReports(sources)
         self.branches = AppBranches(sources)
+        self.flaky = FlakyTests(sources)
+        self.durations = Durations(sources)
         self.runs = RunLists(read)
         self.classified = ClassifiedTests(sources)
         self.quarantines = Quarantines(tests, self.clock)

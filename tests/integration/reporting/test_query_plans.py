@@ -13,8 +13,18 @@ from services.reporting.model.batch import Batch
 from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.breakage import ANY, SearchSide, VerdictQuery
 from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
+from services.reporting.model.sources import BranchKind
 from services.reporting.model.variants import Variant
-from services.reporting.ports import CatalogTests, ExpirableRuns, ListedTest, ReadModels, RowPage, TestFilter, Verdicts
+from services.reporting.ports import (
+    BranchQuery,
+    CatalogTests,
+    ExpirableRuns,
+    ListedTest,
+    ReadModels,
+    RowPage,
+    TestFilter,
+    Verdicts,
+)
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import TESTS_BY_NAME, MongoCatalogTests, MongoReadModels
@@ -65,6 +75,11 @@ async def assessments(read: ReadModels) -> None:
     await read.assessments(APP, SOME_TESTS, Classification.STABLE)
 
 
+async def flakiest(read: ReadModels) -> None:
+    await read.flakiest(None, limit=2)
+    await read.flakiest(APP, limit=2)
+
+
 async def variants(read: ReadModels) -> None:
     """By the names of the tests, and by that of their app."""
     await read.variants(APP, SOME_TESTS)
@@ -72,6 +87,7 @@ async def variants(read: ReadModels) -> None:
 
 
 PAGE = RowPage(3, 4)
+BRANCHES = BranchQuery(APP, (BranchKind.BRANCH,))
 CASES: dict[str, Case] = {
     "ReadModels.apps_by_id": Case(lambda s: s.read.apps_by_id([APP])),
     "ReadModels.counters": Case(lambda s: s.read.counters([f"build:{build}" for build in SOME_BUILDS], ["runs"])),
@@ -89,11 +105,17 @@ CASES: dict[str, Case] = {
     "ReadModels.cells_of_builds": Case(lambda s: s.read.cells_of_builds(APP, SOME_BUILDS)),
     "ReadModels.cells": Case(lambda s: s.read.cells(SOME_CELLS)),
     "ReadModels.assessments": Case(lambda s: assessments(s.read), besides=8),
+    "ReadModels.build_sources": Case(lambda s: s.read.build_sources(APP, SOME_BUILDS), besides=2 * len(SOME_BUILDS)),
+    "ReadModels.branches": Case(lambda s: s.read.branches(BRANCHES, PAGE), besides=PAGE.skip + 2),
+    "ReadModels.count_branches": Case(lambda s: s.read.count_branches(BRANCHES)),
+    "ReadModels.branches_by_key": Case(lambda s: s.read.branches_by_key([(APP, BranchKind.BRANCH, "main")])),
+    "ReadModels.flakiest": Case(lambda s: flakiest(s.read), besides=4),
     "ReadModels.observed": Case(lambda s: s.read.observed(APP, SOME_TESTS)),
     "ReadModels.runs_of_build": Case(lambda s: s.read.runs_of_build(BUILD, PAGE), besides=PAGE.skip + 2),
     "ReadModels.runs_of_test": Case(
         lambda s: s.read.runs_of_test("test-02", replace(PAGE, before=NOW)), besides=PAGE.skip + 2
     ),
+    "ReadModels.runs_on_app": Case(lambda s: s.read.runs_on_app(APP, "test-02", "", limit=20), each=3),
     "CatalogTests.with_history": Case(lambda s: s.tests.with_history(Classification.STABLE)),
     "CatalogTests.newest": Case(lambda s: s.tests.newest(TestFilter(), PAGE), besides=PAGE.skip + 2),
     "CatalogTests.count": Case(lambda s: s.tests.count(TestFilter()), besides=TESTS + 2),
