@@ -17,8 +17,11 @@ from tests.e2e.client import Api, created, fresh
 from tests.e2e.test_gate import Ci
 from tests.e2e.world import World
 
-# Routes without a page for people who have signed in.
-NO_PAGES = ("/docs", "/sign-in", "/session", "/executions/{execution_id}/tests/{test_id}")
+# Routes without a page for people who have signed in, and that of pull requests, whose template is that of branches.
+NO_PAGES = (
+    *("/docs", "/sign-in", "/session", "/executions/{execution_id}/tests/{test_id}"),
+    "/apps/{app_id}/pull-requests/{number}",
+)
 # What the elements of the page would send or open, as [kind, method, address]. A button that is none of these kinds is
 # "unknown": say here what it sends.
 OFFERED = """() => {
@@ -34,6 +37,11 @@ OFFERED = """() => {
     restore: (data) => ["PATCH", `/api/v1/tests/${data.test}`],
     steps: (data) => ["PATCH", `/api/v1/tests/${data.test}`],
     workflowForm: ({workflowForm: id}) => id ? ["PATCH", `/api/v1/workflows/${id}`] : ["POST", "/api/v1/workflows"],
+    bulk: ({bulk: kind}) => ({
+      quarantine: ["PUT", "/api/v1/tests/ID/quarantine"],
+      tag: ["PATCH", "/api/v1/tests/ID"],
+      run: ["POST", "/api/v1/executions"],
+    })[kind],
     starts: () => ["POST", "/api/v1/execution/api/execute_workflow_id_async"],
   };
   const harmless = ["closes", "signOut", "copy", "copyFrom", "reload", "uploadCancel"];
@@ -112,6 +120,7 @@ async def pages_with_everything(ci: Ci, world: World) -> list[str]:
         "app_id": ci.app["id"],
         "build_id": build["id"],
         "execution_id": execution["id"],
+        "name": "main",
         "run_id": next(run["id"] for run in runs if run["success"] is False),
         "test_id": ci.pay["id"],
         "workflow_id": (await world.workflow(ci.pay))["id"],

@@ -1,0 +1,157 @@
+// Actions for the tests of a page that are selected: <input type="checkbox" data-pick="ID" data-name="...">.
+// Each is a call for each test, which is safe to repeat; those that failed are named, and stay selected.
+import { call, exchange } from "./api.js";
+import { followApp, versionOf } from "./build_choices.js";
+import { allow, go, refuseUnreadable, runOnce, submitOnce } from "./forms.js";
+import { refresh } from "./refresh.js";
+import { showToast } from "./toast.js";
+
+const AT_ONCE = 4;
+const TRIES = 3; // to change the tags of a test that others change at the same time
+const LIST = "test-list";
+
+/** Listen to the boxes, the buttons and the forms. */
+function startBulk() {
+  document.addEventListener("change", ({ target }) => {
+    if (target.matches("[data-pick-all]")) for (const box of boxes()) box.checked = target.checked;
+    if (target.matches("[data-pick], [data-pick-all]")) showSelection();
+  });
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest?.("button");
+    if (button?.matches("[data-bulk-clear]")) select([]);
+    if (button?.matches("[data-bulk-unquarantine]")) endQuarantines(button);
+  });
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.matches("form[data-bulk]")) return;
+    event.preventDefault();
+    submitOnce(form, () => ACTIONS[form.dataset.bulk](form));
+  });
+  const run = document.querySelector('form[data-bulk="run"]');
+  if (run) followApp(run.elements.app, run.elements.version, () => {});
+  addEventListener("pageshow", showSelection); // browsers keep checked boxes when somebody goes back
+  showSelection();
+  allow("form[data-bulk]");
+}
+
+const ACTIONS = {
+  quarantine: (form) => quarantine(form),
+  tag: (form) => changeTags(form),
+  run: (form) => run(form),
+};
+
+function boxes() {
+  return [...document.querySelectorAll("[data-pick]")];
+}
+
+function selected() {
+  return boxes().filter(({ checked }) => checked).map(({ dataset }) => ({ id: dataset.pick, name: dataset.name }));
+}
+
+/** Select the tests with these ids, and no others. */
+function select(ids) {
+  for (const box of boxes()) box.checked = ids.includes(box.dataset.pick);
+  showSelection();
+}
+
+function showSelection() {
+  const count = selected().length;
+  const all = document.querySelector("[data-pick-all]");
+  document.querySelector("[data-bulk-actions]").hidden = count === 0;
+  document.querySelector("[data-bulk-count]").textContent = `${count} selected`;
+  if (!all) return;
+  all.checked = count > 0 && count === boxes().length;
+  all.indeterminate = count > 0 && !all.checked;
+}
+
+async function quarantine(form) {
+  refuseUnreadable(form);
+  const { reason, until } = Object.fromEntries(new FormData(form));
+  if (!reason.trim()) throw wrong("reason", "Say why.");
+  const body = { reason, ...(until && { until }) };
+  await changeAll(form, ({ id }) => call("PUT", `/api/v1/tests/${id}/quarantine`, body), "in quarantine");
+}
+
+function endQuarantines(button) {
+  if (!confirm("End the quarantines? Failures of these tests block the gate again.")) return;
+  const end = ({ id }) => call("DELETE", `/api/v1/tests/${id}/quarantine`);
+  runOnce(button, () => changeAll(null, end, "out of quarantine"), (error) => showToast(error.message, "failed"));
+}
+
+async function changeTags(form) {
+  const tag = form.elements.tags.value.trim();
+  if (!tag) throw wrong("tags", "Enter a tag.");
+  const isAdded = form.elements.change.value === "add";
+  const change = (tags) => (isAdded ? [...new Set([...tags, tag])] : tags.filter((each) => each !== tag));
+  await changeAll(form, ({ id }) => saveTags(`/api/v1/tests/${id}`, change), isAdded ? "tagged" : "without the tag");
+}
+
+/** Change the tags as they are now: what others change at the same time is kept. */
+async function saveTags(path, change) {
+  for (let left = TRIES; ; left -= 1) {
+    const { answer, etag } = await exchange("GET", path);
+    try {
+      return await call("PATCH", path, { tags: change(answer.tags) }, { "If-Match": etag });
+    } catch (error) {
+      if (error.status !== 412 || left <= 1) throw error;
+    }
+  }
+}
+
+async function run(form) {
+  const { app, version } = form.elements;
+  const option = app.selectedOptions[0];
+  if (!option) throw wrong("app", "There is no app.");
+  const field = option.parentElement.label === "iOS" ? "ios_build" : "android_build";
+  const tests = selected().map(({ id }) => ({ test_id: id }));
+  const build = { app_id: app.value, pinned_version: versionOf(version) };
+  const body = { name: `${tests.length} selected tests`, tests, build_config: { [field]: build }, override_build_config: true };
+  try {
+    go("/executions/{id}", await call("POST", "/api/v1/executions", body));
+  } catch (error) {
+    throw wrong("app", error.message);
+  }
+  return false;
+}
+
+/** Do it with all that are selected, AT_ONCE at a time; afterwards those are selected with which it did not work. */
+async function changeAll(form, change, state) {
+  const waiting = selected();
+  const total = waiting.length;
+  const problems = [];
+  const work = async () => {
+    for (let test = waiting.shift(); test; test = waiting.shift()) {
+      try {
+        await change(test);
+      } catch (error) {
+        problems.push({ ...test, message: error.message });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  form?.closest("dialog").close();
+  form?.reset();
+  await refresh([LIST]);
+  select(problems.map(({ id }) => id));
+  showProblems(problems);
+  const done = total - problems.length;
+  if (done) showToast(`${done === 1 ? "1 test is" : `${done} tests are`} ${state}`, "passed");
+}
+
+function showProblems(problems) {
+  const note = document.querySelector("[data-bulk-problems]");
+  note.hidden = !problems.length;
+  note.querySelector("ul").replaceChildren(...problems.map(({ name, message }) => {
+    const item = document.createElement("li");
+    const text = document.createElement("bdi");
+    text.textContent = name;
+    item.append(text, `: ${message}`);
+    return item;
+  }));
+}
+
+function wrong(field, message) {
+  return Object.assign(new Error(message), { fields: { [field]: message } });
+}
+
+startBulk();

@@ -1,0 +1,69 @@
+"""What is done with several tests at once."""
+
+from typing import Any
+
+from playwright.async_api import Page, expect
+
+from tests.dashboard.conftest import Visitor
+from tests.dashboard.pages import HOSTILE, defects_shown
+from tests.e2e.client import Api, created
+from tests.e2e.world import World
+
+
+async def stored(api: Api, test: Any) -> Any:
+    return created(await api.get(f"/tests/{test['id']}"))
+
+
+async def open_dialog(page: Page, name: str) -> Any:
+    await page.get_by_role("group", name="Selected tests").get_by_role("button", name=name, exact=True).click()
+    return page.get_by_role("dialog")
+
+
+async def test_selected_tests_are_changed_and_those_that_cannot_be_are_named(
+    member: Visitor, world: World, api: Api
+) -> None:
+    tests = [await world.test(name=name, tags=["old"]) for name in ("Basket", "Payment", "Search")]
+    await member.open("/tests")
+    page = member.page
+    await expect(page.get_by_role("group", name="Selected tests")).to_be_hidden()
+    await page.get_by_label("Select all tests on this page").check()
+    await page.get_by_label("Select Search").uncheck()
+    await expect(page.get_by_text("2 selected")).to_be_visible()
+    assert (await api.delete(f"/tests/{tests[1]['id']}")).status == 204
+    await world.test(name="Payment")  # another one, which is not selected
+    dialog = await open_dialog(page, "Quarantine")
+    await dialog.get_by_role("button", name="Quarantine").click()
+    await expect(dialog.get_by_text("Say why")).to_be_visible()
+    await dialog.get_by_label("Reason").fill("Waits for SHOP-1")
+    await dialog.get_by_role("button", name="Quarantine").click()
+    await expect(page.get_by_text("1 test is in quarantine")).to_be_visible()
+    await expect(page.get_by_role("alert").filter(has_text="Payment: Test not found")).to_be_visible()
+    assert (await stored(api, tests[0]))["quarantine"]["reason"] == "Waits for SHOP-1"
+    assert (await stored(api, tests[2]))["quarantine"] is None
+    for change, tags in (("add", ["old", "smoke"]), ("remove", ["old"])):
+        await page.get_by_label("Select Basket").check()
+        dialog = await open_dialog(page, "Tag")
+        await dialog.get_by_label("What to do").select_option(change)
+        await dialog.get_by_label("The tag").fill("smoke")
+        await dialog.get_by_role("button", name="Change").click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        assert (await stored(api, tests[0]))["tags"] == tags
+
+
+async def test_selected_tests_run_on_the_build_that_is_chosen(member: Visitor, world: World, api: Api) -> None:
+    app = await world.app(name="Shop")
+    for version in ("1.0.0", "1.1.0"):
+        await world.build(app, version)
+    tests = [await world.test(name=name, app=app) for name in ("Basket", HOSTILE)]
+    await member.open("/tests")
+    page = member.page
+    await page.get_by_label("Select all tests on this page").focus()
+    await page.keyboard.press("Space")
+    await expect(page.get_by_text("2 selected")).to_be_visible()
+    assert await defects_shown(member) == {}
+    dialog = await open_dialog(page, "Run")
+    await dialog.get_by_label("Build").select_option("1.0.0")
+    await dialog.get_by_role("button", name="Run").click()
+    await page.wait_for_url(f"{member.url}/executions/*")
+    runs = created(await api.get(f"/executions/{page.url.rpartition('/')[2]}/runs"))["items"]
+    assert {(run["test_id"], run["resolved_build_version"]) for run in runs} == {(t["id"], "1.0.0") for t in tests}
