@@ -8,9 +8,9 @@ import orjson
 from aiohttp import web
 
 from services.chassis.turns import in_turns
-from services.gateway.dashboard import executions
 from services.gateway.dashboard.coverage import state_of
 from services.gateway.dashboard.csv_tables import MOST_ROWS, LoadTable, Table, row_of
+from services.gateway.dashboard.execution_filters import read_filters, to_parameters
 from services.gateway.dashboard.matrix import align_cells, read_matrix
 from services.gateway.dashboard.resources import read_parts
 from services.gateway.dashboard.tests import FILTERS as TEST_FILTERS
@@ -48,7 +48,8 @@ def listed(name: str, operation: str, columns: Sequence[str], page_size: int, pa
         chosen = parameters(request)
         read_page = partial(read_parts, request, operation, page_size=page_size, **chosen)
         first = await read_page(page=1)
-        return Table(name, columns, _rows(first, read_page, columns), first["total"] > MOST_ROWS)
+        is_cut = first["total"] > MOST_ROWS or first.get("searched_until") is not None
+        return Table(name, columns, _rows(first, read_page, columns), is_cut)
 
     return load
 
@@ -71,12 +72,16 @@ def _filters(names: Iterable[str]) -> Parameters:
     return lambda request: {name: text for name in names if (text := request.query.get(name, "").strip())}
 
 
+def _execution_filters(request: web.Request) -> Mapping[str, str]:
+    return to_parameters(read_filters(request.query))
+
+
 def _of_build(request: web.Request) -> Json:
     return {"version_id": request.match_info["build_id"]}
 
 
 list_tests = listed("tests", "ListTests", TESTS, 500, _filters(TEST_FILTERS))
-list_executions = listed("executions", "ListExecutions", EXECUTIONS, 100, _filters(executions.FILTERS))
+list_executions = listed("executions", "ListExecutions", EXECUTIONS, 100, _execution_filters)
 list_build_runs = listed("runs", "ListBuildRuns", BUILD_RUNS, 100, _of_build)
 list_workflows = listed("workflows", "ListWorkflows", WORKFLOWS, 500, _filters(("search",)))
 

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from services.gateway.dashboard.comparisons import base_branch_of
 from services.gateway.dashboard.error_pages import PageUnknown
+from services.gateway.dashboard.execution_filters import RESULTS, USUAL, read_filters, to_parameters
 from services.gateway.dashboard.execution_runs import shown_groups
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
@@ -16,18 +17,22 @@ from services.gateway.http.json_responses import HttpError
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 2, 500
 NO_GATE = {"gate": None, "gate_refusal": None}
 RUNS_PAGE_SIZE, REPETITIONS = 100, 5
-FILTERS = ("status", "app_id", "workflow_id", "source", "branch", "commit_sha", "pr_number")
 PAGE_SIZE = 50
 WORKERS_PAGE_SIZE = 100
+# Apps to choose from.
+APPS = 100
 POLL_SECONDS = 3
 
 
 @with_session
 async def list_executions(request: web.Request) -> Values:
-    """A page of the executions, newest first."""
-    filters = {name: request.query[name] for name in FILTERS if request.query.get(name)}
-    executions = await read(request, "ListExecutions", page=request.query.get("page"), page_size=50, **filters)
-    return {"executions": executions, "filters": filters}
+    """A page of the executions that match the filters in the address."""
+    filters = read_filters(request.query)
+    executions, apps = await asyncio.gather(
+        read(request, "ListExecutions", page=request.query.get("page"), page_size=50, **to_parameters(filters)),
+        read(request, "ListApps", page_size=APPS),
+    )
+    return {"executions": executions, "filters": filters, "apps": apps["items"], "results": RESULTS, "usual": USUAL}
 
 
 @with_session

@@ -3,6 +3,7 @@
 import { call } from "./api.js";
 import { finish, runOnce, startForms } from "./forms.js";
 import { startQuestions } from "./questions.js";
+import { startSearchKey } from "./search_key.js";
 import { startTimes } from "./time.js";
 import { showToast, startToasts } from "./toast.js";
 
@@ -12,6 +13,7 @@ startTooltips();
 startForms();
 startButtons();
 startQuestions();
+startSearchKey();
 
 /**
  * Tooltips open by CSS on hover and focus: .tip with a [role=tooltip] inside. Escape closes the open ones; a closed one
