@@ -1,5 +1,6 @@
 """The sentence that explains a classification, with the counts behind its rule, and the phrases of all sentences."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -8,11 +9,13 @@ from services.reporting.model.attempts import BuildRef
 from services.reporting.model.flaky import Assessment, Classification, Evidence
 
 NAMES_SHOWN = 3
+# What changes the direction of the text after it, as in a name that would turn the rest of its sentence around.
+_DIRECTION_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def classification_detail(assessment: Assessment, versions: Mapping[str, str]) -> str:
     """One sentence that ends with a full stop; `versions` are the current ones by build id."""
-    return f"{_BY_CLASS[assessment.classification](assessment.evidence, versions)}."
+    return keep_direction(f"{_BY_CLASS[assessment.classification](assessment.evidence, versions)}.")
 
 
 def _insufficient(evidence: Evidence, versions: Mapping[str, str]) -> str:
@@ -127,6 +130,14 @@ def _times(count: int) -> str:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """ "1 run", "2 runs"."""
     return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def keep_direction(sentence: str) -> str:
+    """The sentence with a visible U+FFFD for each control of direction, all of which come from names in it.
+
+    Isolates (U+2068) around the names would be right on pages, but are such marks themselves where terminals print.
+    """
+    return _DIRECTION_CONTROLS.sub("\N{REPLACEMENT CHARACTER}", sentence)
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from services.reporting.model.classification_detail import (
     NAMES_SHOWN,
     classification_detail,
     join_phrases,
+    keep_direction,
     plural,
     quote_names,
     utc_minute,
@@ -28,6 +29,10 @@ Versions = Mapping[str, str]  # current versions by build
 
 def reason_detail(run: GateRun, rule: GateRule, context: FailureContext, base: str, versions: Versions) -> str:
     """Why the rule applies; `base` is the base branch."""
+    return keep_direction(_reason_detail(run, rule, context, base, versions))
+
+
+def _reason_detail(run: GateRun, rule: GateRule, context: FailureContext, base: str, versions: Versions) -> str:
     match rule:
         case GateRule.QUARANTINED:
             return _quarantined(context)
@@ -168,7 +173,7 @@ def gate_summary(
     if counts.pending and result is GateResult.BLOCK:
         parts.append(f"{plural(counts.pending, 'run has', 'runs have')} not ended")
     notes = simulation_note([run.simulation for run in ended]), bindings_note(ended)
-    return " ".join(filter(None, [f"{'; '.join(parts)}.", *notes]))
+    return keep_direction(" ".join(filter(None, [f"{'; '.join(parts)}.", *notes])))
 
 
 def _opening(result: GateResult, reasons: Sequence[GateReason], counts: GateCounts, unit: GateUnit) -> str:
@@ -224,7 +229,7 @@ def execution_coverage(runs: Sequence[GateRun], total: int) -> str:
         return "No run of the execution is known."
     builds = f" on {'build' if len(versions) == 1 else 'builds'} {_bounded(versions)}" if versions else ""
     waits = f"; {plural(total - len(runs), 'run has', 'runs have')} not begun" if total > len(runs) else ""
-    return f"Covers {plural(len(names), 'test')}{builds}: {quote_names(names)}{waits}."
+    return keep_direction(f"Covers {plural(len(names), 'test')}{builds}: {quote_names(names)}{waits}.")
 
 
 def build_coverage(version: str, judged: int, attached: int, others: int) -> str:
@@ -232,7 +237,7 @@ def build_coverage(version: str, judged: int, attached: int, others: int) -> str
     text = f"Covers {judged} of {plural(attached, 'attached test')}, by the newest verdict of each on build {version}"
     are = "is" if others == 1 else "are"
     beside = f"; {plural(others, 'test')} that ran on it {are} not attached and not judged" if others else ""
-    return f"{text}{beside}."
+    return keep_direction(f"{text}{beside}.")
 
 
 def _bounded(texts: Sequence[str]) -> str:

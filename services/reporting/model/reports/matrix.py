@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from services.reporting.model.classification_detail import classification_detail
+from services.reporting.model.classification_detail import classification_detail, keep_direction
 from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
@@ -51,7 +51,7 @@ def _badness(assessment: Assessment) -> tuple[int, float, bool]:
 
 def with_label(label: str, sentence: str) -> str:
     """The sentence about a variant."""
-    return f"{label}: {sentence}" if label else sentence
+    return f"{keep_direction(label)}: {sentence}" if label else sentence
 
 
 @dataclass(frozen=True, slots=True)
