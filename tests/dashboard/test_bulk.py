@@ -62,6 +62,9 @@ async def test_selected_tests_run_on_the_build_that_is_chosen(member: Visitor, w
     await expect(page.get_by_text("2 selected")).to_be_visible()
     assert await defects_shown(member) == {}
     dialog = await open_dialog(page, "Run")
+    await dialog.get_by_role("button", name="Run").click()
+    await expect(dialog.get_by_text("Choose the app on which they run.")).to_be_visible()
+    await dialog.get_by_label("App").select_option(label="Shop")
     await dialog.get_by_label("Build").select_option("1.0.0")
     await dialog.get_by_role("button", name="Run").click()
     await page.wait_for_url(f"{member.url}/executions/*")

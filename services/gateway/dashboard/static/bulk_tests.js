@@ -101,7 +101,7 @@ async function saveTags(path, change) {
 async function run(form) {
   const { app, version } = form.elements;
   const option = app.selectedOptions[0];
-  if (!option) throw wrong("app", "There is no app.");
+  if (!option?.value) throw wrong("app", "Choose the app on which they run.");
   const field = option.parentElement.label === "iOS" ? "ios_build" : "android_build";
   const tests = selected().map(({ id }) => ({ test_id: id }));
   const build = { app_id: app.value, pinned_version: versionOf(version) };
