@@ -42,14 +42,17 @@ MATRIX = ("test_id", "test_name", "classification", "flaky_score")
 
 
 def listed(name: str, operation: str, columns: Sequence[str], page_size: int, parameters: Parameters) -> LoadTable:
-    """A table of all pages of an operation; they are read as the file is sent."""
+    """A table of all pages of an operation; they are read as the file is sent. The name of the file says
+    if the operation has not searched all.
+    """
 
     async def load(request: web.Request) -> Table:
         chosen = parameters(request)
         read_page = partial(read_parts, request, operation, page_size=page_size, **chosen)
         first = await read_page(page=1)
+        part = "-searched-in-part" if first.get("searched_until") else ""
         is_cut = first["total"] > MOST_ROWS or first.get("searched_until") is not None
-        return Table(name, columns, _rows(first, read_page, columns), is_cut)
+        return Table(name + part, columns, _rows(first, read_page, columns), is_cut)
 
     return load
 
