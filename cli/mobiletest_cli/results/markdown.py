@@ -29,6 +29,7 @@ _HEAD = "| Result | Test | Build | Device | Time | Reason |\n| --- | --- | --- |
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
 _MARKUP = re.compile(r"[\\`*_{}\[\]~!$#]")
 _REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=GH-)(?=\d)", re.IGNORECASE | re.UNICODE)
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>\\|]+", re.IGNORECASE | re.UNICODE)
 _TICKS = re.compile("`+")
 _LIST_MARK = re.compile(r"^(?:[-+=]|\d+(?=[.)]))", re.UNICODE)
 
@@ -209,12 +210,22 @@ def _failing(report: Report, reason: GateReason) -> str:
     build = breakage["first_failing"] if breakage else None
     since = f" Since build {escape(build['version'])}." if build else ""
     commits = f" Commits: {escape(breakage['commit_range'])}" if breakage and breakage["commit_range"] else ""
-    return f"{_name(report, reason)}: {escape(reason['detail'], _TEXT_LENGTH)}{since}{commits}"
+    return f"{_name(report, reason)}: {_detail(reason)}{since}{commits}"
 
 
 def _not_blocking(report: Report, reason: GateReason) -> str:
     rule = _NO_BLOCK[str(reason["rule"])]
-    return f"{_name(report, reason)} ({rule}): {escape(reason['detail'], _TEXT_LENGTH)}"
+    return f"{_name(report, reason)} ({rule}): {_detail(reason)}"
+
+
+def _detail(reason: GateReason) -> str:
+    """The sentence of the gate, longer where people wrote about the failure, with a link to their ticket."""
+    triage = reason.get("triage")
+    if not triage:
+        return escape(reason["detail"], _TEXT_LENGTH)
+    ticket = triage.get("ticket_url") or ""
+    link = f" {_linked('Ticket', ticket)}" if _WEB_ADDRESS.fullmatch(ticket) else ""
+    return f"{escape(reason['detail'], 3 * _TEXT_LENGTH)}{link}"
 
 
 def _no_verdict(report: Report, run: Run) -> str:

@@ -44,6 +44,7 @@ async def show_matrix(request: web.Request) -> Values:
         "rows": [(test, align_cells(test["cells"], matrix["builds"])) for test in selection.tests()],
         "found": selection.found,
         "groups": groups,
+        "triages": {each["fingerprint"]: each["triage"] for each in map(orjson.loads, matrix.get("triages", ()))},
         "counts": {name: selection.classes[name] for name in CLASSES},
         "filters": _filters(request),
         "size": _builds(request),

@@ -1,4 +1,5 @@
-// Forms that change a resource: <form data-edits="/api/v1/apps/7">. Only fields that were changed are sent.
+// Forms that change a resource: <form data-edits="/api/v1/apps/7">. Only fields that were changed are sent. What is known of it
+// is read from data-reads, if that is another address.
 import { call, exchange } from "./api.js";
 import { allow, finish, submitOnce } from "./forms.js";
 
@@ -13,22 +14,27 @@ function startEdits() {
 }
 
 async function save(form) {
-  const changed = [...form.elements].filter((field) => field.name && field.value !== field.defaultValue);
+  const changed = [...form.elements].filter((field) => field.name && field.value !== known(field));
   if (!changed.length) return form.closest("dialog")?.close();
-  const answer = await change(form.dataset.edits, changed);
+  const answer = await change(form.dataset, changed);
   for (const field of changed) field.defaultValue = field.value;
   return finish(form, answer);
 }
 
-async function change(url, fields) {
-  const { answer: present, etag } = await exchange("GET", url);
+/** The value that was shown last; a select has no default of its own. */
+function known(field) {
+  return field.defaultValue ?? [...field.options].find(({ defaultSelected }) => defaultSelected)?.value;
+}
+
+async function change({ edits: url, reads }, fields) {
+  const { answer: present, etag } = await exchange("GET", reads ?? url);
   refuseOverwriting(fields, present);
   return call("PATCH", url, Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])), { "If-Match": etag });
 }
 
 /** The values that were shown become the known ones, so that saving again replaces them. */
 function refuseOverwriting(fields, present) {
-  const changed = fields.filter((field) => textOf(present[field.name]) !== field.defaultValue);
+  const changed = fields.filter((field) => textOf(present[field.name]) !== known(field));
   if (!changed.length) return;
   const problems = changed.map((field) => {
     field.defaultValue = textOf(present[field.name]);
