@@ -205,6 +205,7 @@ class OperationRoutes:
             "GetAppWorkspace": reports.app_workspace(readers["GetApp"], rpc("GetAppWorkspace")),
             "GetTestMatrix": reports.app_report(readers["GetApp"], rpc("GetTestMatrix")),
             "GetAppCoverage": reports.app_report(readers["GetApp"], rpc("GetAppCoverage")),
+            "ListAppHealth": reports.app_health(rpc("ListApps"), rpc("ListAppHealth")),
             "ListAppBranches": reports.app_report(readers["GetApp"], rpc("ListAppBranches")),
             "GetFailure": reports.app_report(readers["GetApp"], rpc("GetFailure")),
             "ListTestDurations": reports.app_report(readers["GetApp"], rpc("ListTestDurations")),

@@ -29,6 +29,7 @@ from services.reporting.servicer import DeadlineGuard, ReportsServicer
 from services.reporting.settings import Settings
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
 from services.reporting.storage.failures import MongoFailures
+from services.reporting.storage.health_summaries import MongoHealthSummaries
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
@@ -112,7 +113,7 @@ def _operations(new_job: Callable[[], RebuildJob]) -> grpc_server.Servicer:
 
 def _reports(mongo: Mongo) -> grpc_server.Servicer:
     lookups = MongoReadModels(mongo), MongoCatalogTests(mongo), MongoVerdicts(mongo), MongoFailures(mongo)
-    sources = ReportSources(*lookups, SystemClock())
+    sources = ReportSources(*lookups, SystemClock(), summaries=MongoHealthSummaries(mongo))
     name = "mobiletest.reporting.v1.Reports"
     return reports_pb2_grpc.add_ReportsServicer_to_server, DeadlineGuard(ReportsServicer(sources)), name
 

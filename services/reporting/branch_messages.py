@@ -1,8 +1,10 @@
-"""Branches as messages of the contract."""
+"""Branches, and the health of apps, as messages of the contract."""
 
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.proto_values import enum_spellings, read_optional, to_enum_number, to_timestamp
+from services.reporting.gate_messages import compared_build_message
+from services.reporting.model.reports.app_health import AppHealth
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.snapshots import Outcome
 from services.reporting.model.sources import BranchKey, BranchKind, BranchRow, NamedText
@@ -55,3 +57,17 @@ def outcome_number(outcome: Outcome) -> reports_pb2.LastStatus:
 
 def _text(named: NamedText | None) -> str | None:
     return named.text if named else None
+
+
+def health_message(health: AppHealth) -> reports_pb2.AppHealth:
+    """Without what the gateway adds from the catalog."""
+    counts = health.counts
+    return reports_pb2.AppHealth(
+        app_id=health.app_id,
+        result=to_enum_number(reports_pb2.AppHealthResult, health.result),
+        build=compared_build_message(health.build) if health.build else None,
+        **{name: getattr(counts, name) for name in counts.__slots__},
+        last_run_at=to_timestamp(health.last_run_at),
+        last_execution_id=health.last_execution_id,
+        last_status=outcome_number(health.last_outcome) if health.last_outcome else None,
+    )

@@ -9,6 +9,7 @@ from services.reporting.model.app_failures import AppFailure
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.projection import RowKeys
+from services.reporting.model.reports.app_health import AppHealth
 from services.reporting.model.reports.apps import VerdictCount
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
@@ -239,6 +240,24 @@ class Failures(Protocol):
 
     async def triages(self, keys: Collection[FailureKey]) -> Mapping[FailureKey, TriageSnapshot]:
         """What people wrote about these, without those of which nothing is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHealth:
+    """The health of an app, and the version of the app that it was computed for."""
+
+    version: str
+    health: AppHealth
+
+
+class HealthSummaries(Protocol):
+    """Computed summaries of the apps of the caller's organisation."""
+
+    async def find(self, app_ids: Collection[str]) -> Mapping[str, StoredHealth]:
+        """The summaries of these apps, as far as there are any, whatever their version."""
+
+    async def save(self, stored: StoredHealth) -> None:
+        """Replace the summary of the app."""
 
 
 @dataclass(frozen=True, slots=True)

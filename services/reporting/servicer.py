@@ -11,7 +11,7 @@ from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 from services.chassis.errors import Unavailable
 from services.chassis.proto_values import page_fields, read_optional, to_enum_number
 from services.chassis.turns import discard, list_in_turns
-from services.reporting.branch_messages import branch_filter, branch_message
+from services.reporting.branch_messages import branch_filter, branch_message, health_message
 from services.reporting.duration_messages import duration_message, flaky_test_message
 from services.reporting.failure_messages import failure_details_message, failure_filter, failures_message
 from services.reporting.gate_messages import (
@@ -30,6 +30,7 @@ from services.reporting.messages import (
     workspace_message,
 )
 from services.reporting.ports import RowPage
+from services.reporting.usecases.app_health import AppHealths
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.branches import AppBranches
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
@@ -55,6 +56,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         self._branches = AppBranches(sources)
         self._flaky = FlakyTests(sources)
         self._durations = Durations(sources)
+        self._healths = AppHealths(sources)
         self._runs = RunLists(sources.read_models)
         self._classified = ClassifiedTests(sources)
         self._quarantines = Quarantines(sources.tests, sources.clock)
@@ -97,6 +99,16 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
             classification_detail=report.detail,
             quarantine=quarantine_message(quarantines.get(test_id)),
             runs=map(reports_pb2.BuildRunItem.FromString, report.runs),
+        )
+
+    async def ListAppHealth(
+        self, request: reports_pb2.ListAppHealthRequest, context: Any
+    ) -> reports_pb2.ListAppHealthResponse:
+        app_ids = dict.fromkeys(app_id.lower() for app_id in request.app_ids)
+        healths = await self._healths.list(app_ids, _page(request))
+        items = map(health_message, healths.items)
+        return reports_pb2.ListAppHealthResponse(
+            items=items, pending=healths.pending, **page_fields(request, len(app_ids))
         )
 
     async def ListAppBranches(

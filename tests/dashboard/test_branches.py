@@ -6,6 +6,7 @@ from playwright.async_api import expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import defects
+from tests.e2e.client import created
 from tests.e2e.test_gate import Ci
 
 
@@ -55,3 +56,21 @@ async def test_a_branch_says_what_it_broke_and_what_fails_on_main_anyway(ci: Ci,
     assert await defects(visitor, page.url.removeprefix(visitor.url)) == {}
     await visitor.open(f"/apps/{ci.app['id']}/branches/none")
     await expect(page.get_by_role("heading", level=1)).not_to_have_text("none")
+
+
+async def test_apps_come_worst_first_and_those_of_one_name_are_told_apart(ci: Ci, visitor: Visitor) -> None:
+    await ci.run("1.0.0", "main")
+    build, _ = await ci.run("1.1.0", "feature/pay", pay=False)
+    await ci.world.reported(build, 2)
+    for _ in range(2):
+        created(await ci.world.api.post("/apps", {"name": "A twin", "platform": "Android"}))
+    await visitor.sign_in()
+    await visitor.open("/")
+    page = visitor.page
+    rows = page.get_by_role("region", name="Apps").locator("tbody tr")
+    await expect(rows).to_have_count(3)
+    await expect(rows.first).to_contain_text(re.compile(r"broken\s+1\s+0\s+0\s+1\s+1\.1\.0\s+feature/pay\s+"))
+    twins = await rows.filter(has_text="A twin").get_by_role("rowheader").all_inner_texts()
+    assert len(set(twins)) == 2
+    await expect(rows.last).to_contain_text("no verdict")
+    assert await defects(visitor, "/") == {}

@@ -84,7 +84,7 @@ def _build_sources(runs: Sequence[RunSnapshot]) -> Table[BuildSourceKey, BuildSo
 def _branches(runs: Sequence[RunSnapshot]) -> Table[BranchKey, BranchRow]:
     by_branch: dict[BranchKey, list[RunSnapshot]] = {}
     for run in _finished(runs):
-        for kind, name in (("branch", run.branch), ("pull_request", run.pr_number)):
+        for kind, name in (("any", ""), ("branch", run.branch), ("pull_request", run.pr_number)):
             if run.app_id and name is not None:
                 by_branch.setdefault((run.app_id, kind, str(name)), []).append(run)
     return Table((key, _branch(key[1], those)) for key, those in by_branch.items())
@@ -183,11 +183,18 @@ def _counters(batch: Batch, executions: Table[str, ExecutionRow]) -> counters.Co
             counters.add(table, run.org_id, counters.build(run.build.id), {"runs": 1, **outcome})
         if run.app_id and run.outcome:
             _count_day(table, run.org_id, run.app_id, run.ended_at.date(), run.outcome.value)
-            if run.build:
-                counters.add(table, run.org_id, counters.app_all(run.app_id), {"attributed": 1})
+            counters.add(table, run.org_id, counters.app_all(run.app_id), {"ended": 1, "attributed": bool(run.build)})
     for _, execution in executions.rows():
         for app_id, day in execution.last_days.items():
             _count_day(table, execution.org_id, app_id, day, "executions")
+    for key, row in executions.rows():
+        if row.storm:
+            for app_id in {run.app_id for run in batch.runs.values() if run.execution_id == key and run.app_id}:
+                counters.add(table, row.org_id, counters.app_all(app_id), {"storms": 1})
+    for one in (*batch.builds.values(), *batch.attachments.values()):
+        counters.add(table, one.org_id, counters.app_all(one.app_id), {"changes": one.revision})
+    for test in batch.tests.values():
+        counters.add(table, test.org_id, counters.ORG_TESTS, {"deleted": int(test.deleted)})
     for build in batch.builds.values():
         if not build.deleted:
             counters.add(table, build.org_id, counters.app_all(build.app_id), {"builds": 1})

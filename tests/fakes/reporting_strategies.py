@@ -66,7 +66,10 @@ def _catalog(draw: st.DrawFn) -> list[Snapshot]:
             told += [_attachment(app, test, revision, draw(_version())) for revision in draw(_revisions())]
         told += [_triage(app, revision, draw(st.sampled_from(FailureState))) for revision in draw(_revisions())]
     for test in range(TESTS):
-        told += [_test(test, revision, quarantined=draw(st.booleans())) for revision in draw(_revisions())]
+        told += [
+            _test(test, revision, quarantined=draw(st.booleans()), deleted=draw(st.booleans()))
+            for revision in draw(_revisions())
+        ]
     return told
 
 
@@ -93,13 +96,13 @@ def _triage(app: int, revision: int, state: FailureState) -> TriageSnapshot:
     return TriageSnapshot(f"app-{app}", "0123456789abcdef", ORG, revision, state, *written)
 
 
-def _test(test: int, revision: int, *, quarantined: bool) -> TestSnapshot:
+def _test(test: int, revision: int, *, quarantined: bool, deleted: bool) -> TestSnapshot:
     quarantine = Quarantine("Waits for the fix", START + timedelta(days=20), "ci", START) if quarantined else None
     return TestSnapshot(
         f"test-{test}",
         ORG,
         revision,
-        False,
+        deleted,
         f"Test {test} v{revision}",
         platform="iOS" if test % 2 else None,
         tags=("smoke",) * (test % 3),

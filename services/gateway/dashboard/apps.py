@@ -25,13 +25,15 @@ OPENED_SCREENS = 5
 
 @with_session
 async def list_apps(request: web.Request) -> Values:
-    """A page of the apps, searched by name and platform."""
+    """A page of the apps, worst first, searched by name and platform."""
     query = request.query
     search, platform = query.get("search") or None, query.get("platform") or None
-    apps = await read(
-        request, "ListApps", search=search, platform=platform, page=query.get("page"), page_size=PAGE_SIZE
+    filters = {"search": search, "platform": platform}
+    apps, counted = await asyncio.gather(
+        read(request, "ListAppHealth", **filters, page=query.get("page"), page_size=PAGE_SIZE),
+        read(request, "ListApps", page_size=1),
     )
-    return {"apps": apps, "search": search or "", "platform": platform or ""}
+    return {"apps": apps, "counts": counted["platform_counts"], "search": search or "", "platform": platform or ""}
 
 
 @with_session

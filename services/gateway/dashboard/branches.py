@@ -159,7 +159,8 @@ def _base_build(branches: Sequence[Json], build: Json) -> str | None:
 def pull_request_url(branch: Json) -> str | None:
     """The address of a pull request where its repository is; None where the form of such addresses is not known."""
     repository = repository_url(branch["repository"])
-    if branch["kind"] != "pull_request" or not repository or not branch["name"].isdecimal():
+    is_number = branch["name"].isascii() and branch["name"].isdecimal()
+    if branch["kind"] != "pull_request" or not repository or not is_number:
         return None
     system = (branch["ci_system"] or "").lower()
     path = next((path for word, path in _PULL_REQUESTS.items() if word in system), None)

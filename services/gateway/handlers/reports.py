@@ -6,6 +6,8 @@ that is requested right after the end covers the whole execution, never a part o
 are selected, sorted and counted by reporting; the catalog has the tests.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from mobiletest.catalog.v1 import apps_pb2, tests_pb2
@@ -22,6 +24,8 @@ from services.gateway.upstream.rpcs import BatchReader
 
 # Of an execution that checks a proposal.
 NO_RESULT = "The execution checks a proposal: it is no result of the test, so it has no gate"
+# Whose health is compared, and of how many the catalog is asked at once.
+MOST_APPS, APPS_AT_ONCE = 2_000, 500
 _COPIED_FIELDS = ("search", "app_id", "platform", "tag")
 _CLASSIFICATIONS = {text: value for value, text in enum_spellings(reports_pb2.Classification.DESCRIPTOR).items()}
 
@@ -59,6 +63,39 @@ def app_workspace(apps: BatchReader, report: Invocation) -> Invocation:
         return workspace
 
     return invoke
+
+
+def app_health(list_apps: Invocation, list_health: Invocation) -> Invocation:
+    """ListAppHealth: reporting sorts the apps that the catalog selects, at most MOST_APPS."""
+
+    async def invoke(
+        message: reports_pb2.ListAppHealthRequest, context: RequestContext, timeout: float
+    ) -> reports_pb2.ListAppHealthResponse:
+        apps, total = dict[str, apps_pb2.App](), 1
+        for page in range(1, MOST_APPS // APPS_AT_ONCE + 1):
+            if len(apps) < total:
+                request = apps_pb2.ListAppsRequest(page=page, page_size=APPS_AT_ONCE)
+                for name in ("platform", "search"):
+                    if message.HasField(name):
+                        setattr(request, name, getattr(message, name))
+                listed: apps_pb2.ListAppsResponse = await list_apps(request, context, timeout)
+                apps, total = {**apps, **{app.id: app for app in listed.items}}, listed.total
+        message.app_ids[:] = apps.keys()
+        health: reports_pb2.ListAppHealthResponse = await list_health(message, context, timeout)
+        _add_apps(health, apps)
+        health.left_out = max(0, total - len(apps))
+        return health
+
+    return invoke
+
+
+def _add_apps(health: reports_pb2.ListAppHealthResponse, apps: Mapping[str, apps_pb2.App]) -> None:
+    """Set the fields that reports.proto marks with "catalog"."""
+    named = Counter((app.name, app.platform) for app in apps.values())
+    for item in health.items:
+        app = apps[item.app_id]
+        item.name, item.platform, item.versions_count = app.name, app.platform, app.versions_count
+        item.attached_tests, item.shares_name = app.attached_tests, named[app.name, app.platform] > 1
 
 
 def run_history(owners: BatchReader, id_field: str, report: Invocation) -> Invocation:

@@ -3,7 +3,9 @@
 | counter             | fields                                                        |
 | ------------------- | ------------------------------------------------------------- |
 | app:<app>:<YYYY-MM> | <DD>_{passed,failed,infra_failed,cancelled,executions}        |
-| app:<app>:all       | attributed (finished runs with a build), builds (not deleted) |
+| app:<app>:all       | ended (finished runs), attributed (those with a build), builds (not deleted), |
+|                     | storms (executions), changes (the revisions of builds and attachments, added up) |
+| org:tests           | deleted                                                       |
 | app:<app>:builds    | <YYYY-MM-DD> (builds uploaded on that day, not deleted)       |
 | build:<build>       | runs (resolved to it), passed, failed, infra_failed, cancelled, listed, <YYYY-MM-DD>  |
 | test:<test>         | runs, listed, <YYYY-MM-DD>                                    |
@@ -17,6 +19,9 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from services.reporting.model.tables import CounterKey, Table
+
+# Of the tests of an organisation.
+ORG_TESTS = "org:tests"
 
 Counters = Table[CounterKey, dict[str, int]]
 

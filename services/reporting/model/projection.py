@@ -23,7 +23,7 @@ from services.reporting.model.cells import (
 )
 from services.reporting.model.flaky import FlakyRules, judge
 from services.reporting.model.list_positions import day_of
-from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
+from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, RunSnapshot
 from services.reporting.model.sources import (
     BranchKey,
     BuildSourceKey,
@@ -140,6 +140,15 @@ def contribute(tables: Tables, changes: Sequence[ChangedRun], storms: SettledSto
         _name_sources(tables, change)
         _add_failure(tables, change)
     _extend_histories(tables, changes, storms, rules)
+    _count_storms(tables, storms)
+
+
+def _count_storms(tables: Tables, storms: SettledStorms) -> None:
+    """They change how tests are classified, and therefore the health of their apps."""
+    stormy = {(app_id, each) for (app_id, _), settled in storms.items() for each, storm in settled.items() if storm}
+    for app_id, execution_id in stormy:
+        if execution := tables.executions.get(execution_id):
+            counters.add(tables.counters, execution.org_id, counters.app_all(app_id), {"storms": 1})
 
 
 def _count(tables: Tables, change: ChangedRun) -> None:
@@ -161,8 +170,8 @@ def _count_day(tables: Tables, run: RunSnapshot, app_id: str, outcome: str) -> N
     day = run.ended_at.date()
     month = counters.app_month(app_id, day)
     counters.add(tables.counters, run.org_id, month, {counters.day_field(day, outcome): 1})
-    if run.build is not None:
-        counters.add(tables.counters, run.org_id, counters.app_all(app_id), {"attributed": 1})
+    attributed = {"attributed": 1} if run.build is not None else {}
+    counters.add(tables.counters, run.org_id, counters.app_all(app_id), {"ended": 1, **attributed})
 
 
 def _leave_cell(tables: Tables, change: ChangedRun) -> None:
@@ -286,6 +295,13 @@ def copy_catalog(tables: Tables, batch: Batch) -> None:
         if (stored := tables.builds.get(build_id)) is not None:
             _count_build(tables, stored, -1)
         _count_build(tables, build, 1)
+        _count_change(tables, build, stored)
+    for key, attachment in _newer(tables.attachments, batch.attachments).items():
+        _count_change(tables, attachment, tables.attachments.get(key))
+    for test_id, test in _newer(tables.tests, batch.tests).items():
+        known = tables.tests.get(test_id)
+        deleted = test.deleted - (known.deleted if known else False)
+        counters.add(tables.counters, test.org_id, counters.ORG_TESTS, {"deleted": deleted})
     _copy(tables.apps, batch.apps)
     _copy(tables.builds, batch.builds)
     _copy(tables.tests, batch.tests)
@@ -303,6 +319,14 @@ def _newer(table: Table[K, S], snapshots: Mapping[K, S]) -> dict[K, S]:
     return {
         key: each for key, each in snapshots.items() if (old := stored[key]) is None or each.revision > old.revision
     }
+
+
+def _count_change(
+    tables: Tables, new: BuildSnapshot | AttachmentSnapshot, stored: BuildSnapshot | AttachmentSnapshot | None
+) -> None:
+    """The sum of the revisions tells whether a build or attachment of the app has changed, however they arrived."""
+    amount = new.revision - (stored.revision if stored else 0)
+    counters.add(tables.counters, new.org_id, counters.app_all(new.app_id), {"changes": amount})
 
 
 def _count_build(tables: Tables, build: BuildSnapshot, amount: int) -> None:

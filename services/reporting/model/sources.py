@@ -16,10 +16,15 @@ BUILDS_KEPT = 20
 
 
 class BranchKind(StrEnum):
-    """What a line of development is named by."""
+    """What a line of development is named by; ANY has all runs of an app, also those of an unknown branch."""
 
     BRANCH = "branch"
     PULL_REQUEST = "pull_request"
+    ANY = "any"
+
+
+# What a report may list.
+NAMED_KINDS = (BranchKind.BRANCH, BranchKind.PULL_REQUEST)
 
 
 BuildSourceKey = tuple[str, str]  # app, build
@@ -124,11 +129,18 @@ def build_source_key(run: RunSnapshot) -> BuildSourceKey | None:
 
 
 def branch_keys(run: RunSnapshot) -> Iterator[BranchKey]:
-    """The branch and the pull request of the run."""
+    """The branch and the pull request of the run, and the key of all runs of its app."""
+    if run.app_id:
+        yield all_runs_key(run.app_id)
     if run.app_id and run.branch is not None:
         yield (run.app_id, BranchKind.BRANCH.value, run.branch)
     if run.app_id and run.pr_number is not None:
         yield (run.app_id, BranchKind.PULL_REQUEST.value, str(run.pr_number))
+
+
+def all_runs_key(app_id: str) -> BranchKey:
+    """The key of all runs of an app."""
+    return (app_id, BranchKind.ANY.value, "")
 
 
 def with_source(known: BuildSource | None, run: RunSnapshot) -> BuildSource:

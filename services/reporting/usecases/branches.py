@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from services.chassis.text_search import search_pattern
 from services.reporting.model.snapshots import BuildSnapshot
-from services.reporting.model.sources import BranchKey, BranchKind, BranchRow
+from services.reporting.model.sources import NAMED_KINDS, BranchKey, BranchKind, BranchRow
 from services.reporting.ports import BranchQuery, RowPage
 from services.reporting.usecases.report_sources import KnownApps, ReportSources
 
@@ -21,7 +21,7 @@ class BranchFilter:
 
     @property
     def kinds(self) -> tuple[BranchKind, ...]:
-        return (self.kind,) if self.kind else tuple(BranchKind)
+        return (self.kind,) if self.kind else NAMED_KINDS
 
 
 @dataclass(frozen=True, slots=True)

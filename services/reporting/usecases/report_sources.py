@@ -12,7 +12,7 @@ from services.chassis.context import current
 from services.chassis.errors import NotFound, Unavailable
 from services.chassis.fair_turns import FairTurns
 from services.reporting.model.snapshots import AppSnapshot, BuildSnapshot
-from services.reporting.ports import CatalogTests, Failures, ReadModels, Verdicts
+from services.reporting.ports import CatalogTests, Failures, HealthSummaries, ReadModels, StoredHealth, Verdicts
 
 # A turn at polling has a pause in it (see Polls), so these are also bounds on the reads a second.
 POLLS_AT_ONCE, POLLS_OF_ORG = 10, 3
@@ -45,6 +45,16 @@ class ReportTurns:
         return self._polls.take(current().org_id)
 
 
+class UnkeptSummaries:
+    """Summaries that are computed for each read."""
+
+    async def find(self, app_ids: Collection[str]) -> Mapping[str, StoredHealth]:
+        return {}
+
+    async def save(self, stored: StoredHealth) -> None:
+        """Nothing is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReportSources:
     """The read models, whose turn it is to read them, and how long a report waits for what they do not have yet.
@@ -60,6 +70,7 @@ class ReportSources:
     turns: ReportTurns = field(default_factory=ReportTurns)
     revision_wait: float = 2.0
     ended_wait: float = 5.0
+    summaries: HealthSummaries = field(default_factory=UnkeptSummaries)
 
 
 class Polls(Generic[T]):

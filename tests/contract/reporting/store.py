@@ -14,9 +14,11 @@ from services.reporting.ports import Projections, ProjectionTransaction
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
 from services.reporting.storage.expirable_runs import MongoExpirableRuns
 from services.reporting.storage.failures import MongoFailures
+from services.reporting.storage.health_summaries import APP_HEALTH, MongoHealthSummaries
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
 from services.reporting.storage.verdicts import MongoVerdicts
+from services.reporting.usecases.app_health import AppHealths
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.branches import AppBranches
 from services.reporting.usecases.breakages import Breakages
@@ -47,6 +49,7 @@ class MongoStore:
         self.tests = MongoCatalogTests(mongo)
         self.verdicts = MongoVerdicts(mongo)
         self.failures = MongoFailures(mongo)
+        self.summaries = MongoHealthSummaries(mongo)
         self.scanned_verdicts = MongoVerdicts(mongo, fewest_scanned=1)
 
     async def fold(self, told: Sequence[Snapshot], rules: ProjectionRules = DEFAULT_RULES, *, size: int = 500) -> None:
@@ -61,7 +64,7 @@ class MongoStore:
 
     async def clear(self) -> None:
         """Delete everything."""
-        for name in (*(codec.collection for codec in TABLE_CODECS), COUNTERS):
+        for name in (*(codec.collection for codec in TABLE_CODECS), COUNTERS, APP_HEALTH):
             await self.mongo.collection(name).delete_many({})
 
 
@@ -96,13 +99,17 @@ class StoredStory(Story):
         verdicts: Any = _UpToDate(store.verdicts, self)
         failures: Any = _UpToDate(store.failures, self)
         sources = ReportSources(
-            read, tests, verdicts, failures, self.clock, turns or ReportTurns(), revision_wait=wait, ended_wait=wait
+            *(read, tests, verdicts, failures, self.clock, turns or ReportTurns()),
+            revision_wait=wait,
+            ended_wait=wait,
+            summaries=store.summaries,
         )
         self.apps = AppReports(sources)
         self.tests = TestReports(sources)
         self.branches = AppBranches(sources)
         self.flaky = FlakyTests(sources)
         self.durations = Durations(sources)
+        self.healths = AppHealths(sources)
         self.runs = RunLists(read)
         self.classified = ClassifiedTests(sources)
         self.quarantines = Quarantines(tests, self.clock)
