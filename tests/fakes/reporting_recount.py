@@ -14,7 +14,7 @@ from services.reporting.model.batch import Batch, Snapshot, run_row
 from services.reporting.model.cells import GROUPS_SHOWN, failure_group
 from services.reporting.model.list_positions import count_in_list, day_of, list_counters
 from services.reporting.model.projection import DEFAULT_RULES, ProjectionRules, decided_attempts
-from services.reporting.model.snapshots import Outcome, RunSnapshot, Status
+from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, RunSnapshot, Status
 from services.reporting.model.sources import (
     BUILDS_KEPT,
     BranchBuild,
@@ -191,7 +191,8 @@ def _counters(batch: Batch, executions: Table[str, ExecutionRow]) -> counters.Co
         if row.storm:
             for app_id in {run.app_id for run in batch.runs.values() if run.execution_id == key and run.app_id}:
                 counters.add(table, row.org_id, counters.app_all(app_id), {"storms": 1})
-    for one in (*batch.builds.values(), *batch.attachments.values()):
+    changed: list[BuildSnapshot | AttachmentSnapshot] = [*batch.builds.values(), *batch.attachments.values()]
+    for one in changed:
         counters.add(table, one.org_id, counters.app_all(one.app_id), {"changes": one.revision})
     for test in batch.tests.values():
         counters.add(table, test.org_id, counters.ORG_TESTS, {"deleted": int(test.deleted)})
