@@ -2,17 +2,19 @@
 
 # ruff: noqa: N802 (methods are named as in the protos)
 
+from collections.abc import Mapping
 from typing import Any
 
 from mobiletest.executor.v1 import queue_pb2, queue_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
 
+from mobiletest_automation.model.devices import Platform
 from services.chassis.proto_values import page_fields, to_enum_number, to_timestamp
 from services.executor.messages import question_proto
 from services.executor.model.runs import Run
-from services.executor.model.workers import PoolView, WorkerView
+from services.executor.model.workers import PoolView, WorkerState, WorkerView
 from services.executor.ports.executions import Page
-from services.executor.usecases.queue import QueueUseCases, WaitingRun
+from services.executor.usecases.queue import QueuePage, QueueUseCases, WaitingRun, WorkersPage
 
 # Of one pool in a response.
 MAX_DEVICES = 100
@@ -31,7 +33,8 @@ class QueueServicer(queue_pb2_grpc.QueueServicer):
         return queue_pb2.ListQueuedRunsResponse(
             items=map(_queued_run, queue_page.items),
             held_back=queue_page.held_back,
-            running=queue_page.running,
+            running=sum(queue_page.running.values()),
+            platforms=(_platform_queue(queue_page, platform) for platform in Platform),
             **page_fields(request, queue_page.total),
         )
 
@@ -45,10 +48,35 @@ class QueueServicer(queue_pb2_grpc.QueueServicer):
         workers_page = await self._usecases.workers(Page(request.page, request.page_size))
         return queue_pb2.ListWorkersResponse(
             items=map(_worker, workers_page.items),
-            devices=workers_page.devices,
-            free_devices=workers_page.free_devices,
+            devices=sum(each.devices for each in workers_page.capacities.values()),
+            free_devices=sum(each.free for each in workers_page.capacities.values()),
+            platforms=(_platform_workers(workers_page, platform) for platform in Platform),
+            **_states(workers_page.states),
             **page_fields(request, workers_page.total),
         )
+
+
+def _platform_queue(page: QueuePage, platform: Platform) -> queue_pb2.PlatformQueue:
+    return queue_pb2.PlatformQueue(
+        platform=to_enum_number(platform_pb2.Platform, platform),
+        waiting=page.waiting.get(platform, 0),
+        running=page.running.get(platform, 0),
+    )
+
+
+def _platform_workers(page: WorkersPage, platform: Platform) -> queue_pb2.PlatformWorkers:
+    capacity = page.capacities[platform]
+    return queue_pb2.PlatformWorkers(
+        platform=to_enum_number(platform_pb2.Platform, platform),
+        devices=capacity.devices,
+        free_devices=capacity.free,
+        **_states(page.states_by_platform[platform]),
+    )
+
+
+def _states(counts: Mapping[WorkerState, int]) -> Mapping[str, Any]:
+    """The fields of a message that say how many workers are in which state."""
+    return {state.value: counts.get(state, 0) for state in WorkerState}
 
 
 def _run_question(run: Run) -> queue_pb2.RunQuestion:
@@ -91,7 +119,7 @@ def _worker(view: WorkerView) -> queue_pb2.Worker:
         started_at=to_timestamp(worker.started_at),
         heartbeat_at=to_timestamp(worker.heartbeat_at),
         slots=worker.report.slots,
-        running=worker.report.running,
+        running=worker.running,
         pools=map(_pool, view.pools),
     )
 

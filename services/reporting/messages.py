@@ -11,7 +11,7 @@ from services.chassis.turns import in_turns
 from services.reporting.failure_messages import triage_message
 from services.reporting.model.cells import GROUPS_SHOWN
 from services.reporting.model.reports.apps import AppStats, BuildHealth, ReportedWorkspace, TrendPoint
-from services.reporting.model.reports.coverage import Coverage, CoverageItem
+from services.reporting.model.reports.coverage import Coverage, CoverageItem, CoverageState
 from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow, VariantCell
 from services.reporting.model.snapshots import Outcome, Quarantine, SourcePosition
 from services.reporting.model.tables import Cell, Group
@@ -221,6 +221,16 @@ def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:
         last_observed_build_id=observed.id if observed else None,
         last_observed_build_version=observed.version if observed else None,
         quarantine=quarantine_message(item.quarantine),
+        ran=item.ran,
+        past_result=_past_result(item.past) if item.past else None,
+    )
+
+
+def _past_result(state: CoverageState) -> reports_pb2.PastResult:
+    return reports_pb2.PastResult(
+        status=to_enum_number(reports_pb2.LastStatus, state.status),
+        time=to_timestamp(state.at),
+        execution_id=state.execution_id,
     )
 
 

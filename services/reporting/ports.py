@@ -160,8 +160,8 @@ class ReadModels(Protocol):
     async def flakiest(self, app_id: str | None, *, limit: int) -> Sequence[HistoryKey]:
         """The subjects that are classified as flaky on an app, or (None) on any, by score, the flakiest first."""
 
-    async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef]:
-        """The newest build of an app with a verdict of each of these subjects."""
+    async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef | None]:
+        """The newest build of an app with a verdict of each of these subjects that ran; None without a verdict."""
 
     async def runs_of_build(self, build_id: str, page: RowPage) -> Sequence[bytes]:
         """The list items of the runs of a build, newest first, without expired runs."""

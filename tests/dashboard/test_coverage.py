@@ -3,6 +3,7 @@
 from playwright.async_api import expect
 
 from tests.dashboard.conftest import Visitor
+from tests.e2e.test_gate import Ci
 from tests.e2e.world import World
 
 
@@ -52,3 +53,17 @@ async def test_the_states_are_filtered_by_the_address(member: Visitor, world: Wo
     assert page.url.endswith("?state=never+run")
     await member.open(f"/apps/{app['id']}/coverage?state=passed")
     await expect(page.get_by_role("link", name=test["name"])).to_have_count(0)
+
+
+async def test_after_an_upload_a_test_that_ran_shows_its_last_result(member: Visitor, ci: Ci, world: World) -> None:
+    """On the coverage and in the list of tests; also one that has no verdict on any build is not "never run"."""
+    build, _ = await ci.run("1.0.0", "main", pay=False)
+    await world.reported(build, 2)
+    await world.build(ci.app, "2.0.0")
+    for path in (f"/apps/{ci.app['id']}/coverage", f"/tests?app_id={ci.app['id']}"):
+        await member.open(path)
+        row = member.page.get_by_role("row").filter(has_text="Pay")
+        await expect(row.locator(".badge.failed")).to_be_visible()
+        await expect(row).to_contain_text("on 1.0.0")
+        await expect(row.get_by_role("link", name="failed")).to_be_visible()
+        await expect(member.page.get_by_role("row").get_by_text("never run", exact=True)).to_have_count(0)

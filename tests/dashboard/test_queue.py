@@ -18,6 +18,8 @@ from tests.e2e.world import World
 from tests.eventually import eventually
 from tests.shared_infrastructure import SharedStack
 
+FAILED = "rgb(179, 32, 47)"
+
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def busy(visitor: Visitor, stack: SharedStack) -> AsyncIterator[World]:
@@ -88,7 +90,12 @@ async def test_a_lost_worker_and_a_hub_that_does_not_answer_stand_out(
     await expect(lost).to_contain_text("its runs go to other workers")
     await expect(hub).to_contain_text("shared by workers")
     await expect(hub.get_by_role("listitem").filter(has_text="unavailable")).to_have_count(2)
-    await expect(visitor.page.get_by_text("1 stopping or lost")).to_be_visible()
+    await expect(visitor.page.get_by_text("0 stopping, 1 lost")).to_be_visible()
+    platforms = visitor.page.get_by_role("region", name="By platform").get_by_role("row")
+    await expect(platforms.filter(has_text="iOS").get_by_text("1 lost")).to_have_css("color", FAILED)
+    await expect(lost.get_by_role("listitem").filter(has_text="unavailable").first).to_have_css("color", FAILED)
+    await expect(lost).to_contain_text("not available")
+    await expect(lost).not_to_contain_text("slots in use")
     assert await defects_shown(visitor) == {}
 
 

@@ -1,5 +1,6 @@
 """The pages of settings: the life of a key, limits, quarantine, secrets."""
 
+import asyncio
 from datetime import datetime
 
 from playwright.async_api import Locator, expect
@@ -78,6 +79,29 @@ async def test_the_life_of_a_key(visitor: Visitor) -> None:
         return not await is_accepted(visitor, value)
 
     await eventually(refused)
+
+
+async def test_only_its_button_closes_a_key_that_is_shown_once(visitor: Visitor) -> None:
+    """Not Escape, pressed often, nor a click beside it; a browser asks before it leaves the page."""
+    await open_settings(visitor)
+    page, asked = visitor.page, list[str]()
+    await page.get_by_role("button", name="New key").click()
+    await page.get_by_role("dialog").get_by_label("Name").fill("once")
+    await page.get_by_role("button", name="Create").click()
+    shown, value = page.get_by_role("dialog", name="The key"), page.locator("#new-key-value")
+    await expect(value).to_contain_text("mt_")
+    for _ in range(3):
+        await page.keyboard.press("Escape")
+    await page.mouse.click(5, 5)
+    await expect(shown).to_be_visible()
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), asyncio.ensure_future(dialog.dismiss()))[0])
+    await page.evaluate("location.assign('/tests')")
+    await eventually(lambda: asked == ["beforeunload"])
+    await expect(value).to_contain_text("mt_")
+    await shown.get_by_role("button", name="I have copied it").click()
+    await expect(shown).to_be_hidden()
+    await visitor.open("/tests")
+    assert asked == ["beforeunload"]
 
 
 async def test_wrong_input_is_said_beside_the_fields(visitor: Visitor) -> None:
@@ -238,7 +262,7 @@ async def test_a_key_is_created_by_keyboard(visitor: Visitor) -> None:
     await page.keyboard.type("keyboard")
     await page.keyboard.press("Enter")
     await expect(page.locator("#new-key-value")).to_contain_text("mt_")
-    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="I have copied it").press("Enter")
     await expect(page.locator("#new-key-value")).to_be_empty()
     await expect(row(visitor, "keyboard")).to_be_visible()
     await expect(page.get_by_role("button", name="New key")).to_be_focused()

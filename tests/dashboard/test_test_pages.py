@@ -11,6 +11,7 @@ from playwright.async_api import Page, expect
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import defects_shown
 from tests.e2e.client import Api, created
+from tests.e2e.test_gate import Ci
 from tests.e2e.world import World
 
 SENTENCES = ["Launch the app", 'Type "Ada" into "Email"', 'Verify that "Nothing of this name" is visible']
@@ -298,7 +299,7 @@ async def test_a_test_is_quarantined_and_released(member: Visitor, world: World,
     await expect(dialog.get_by_role("alert").filter(has_text="Enter the whole date")).to_be_visible()
     await dialog.get_by_label("Until").fill("")
     await dialog.get_by_role("button", name="Quarantine").click()
-    note = page.get_by_role("note").filter(has_text="In quarantine, which ends")
+    note = page.get_by_role("note").filter(has_text="Quarantined until")
     await expect(note).to_contain_text("Waits for <b>SHOP-1</b>")
     await expect(note).to_contain_text("set by bootstrap")
     assert created(await api.get(f"/tests/{test['id']}"))["quarantine"]["reason"] == "Waits for <b>SHOP-1</b>"
@@ -416,3 +417,21 @@ async def test_the_step_under_the_cursor_is_checked_on_past_screens(member: Visi
     await expect(answer).to_contain_text("It holds on every screen of other steps")
     await save(page)
     await expect(page.get_by_text("Saved as version 2")).to_be_visible()
+
+
+async def test_quarantined_has_one_word_and_one_colour_on_every_page(member: Visitor, ci: Ci, world: World) -> None:
+    """With the reason, on focus too."""
+    await ci.run("1.0.0", "main")
+    build, _ = await ci.run("1.1.0", "main", pay=False)
+    created(await world.api.put(f"/tests/{ci.pay['id']}/quarantine", {"reason": "Waits for SHOP-1"}))
+    await world.reported(build, 2)
+    app, colours = f"/apps/{ci.app['id']}", set[str]()
+    for page in ("/tests", app, f"{app}/matrix", f"{app}/coverage", f"{app}/builds/{build['id']}"):
+        await member.open(page)
+        tip = member.page.locator(".tip").filter(has=member.page.locator(".badge.quarantined")).first
+        await expect(tip.locator(".badge")).to_have_text("quarantined")
+        await tip.focus()
+        await expect(tip.get_by_role("tooltip")).to_contain_text("Waits for SHOP-1")
+        colours.add(await tip.locator(".badge").evaluate("badge => getComputedStyle(badge).color"))
+        assert await member.page.get_by_text("in quarantine", exact=True).count() == 0
+    assert len(colours) == 1

@@ -75,6 +75,11 @@ class KnownWorker:
         return WorkerState.STOPPING if self.report.stopping else WorkerState.ACTIVE
 
     @property
+    def running(self) -> int:
+        """How many runs it has; those of a lost one go to other workers."""
+        return 0 if self.state is WorkerState.LOST else self.report.running
+
+    @property
     def free_slots(self) -> int:
         """How many more runs it takes."""
         return max(0, self.report.slots - self.report.running) if self.state is WorkerState.ACTIVE else 0
@@ -109,6 +114,10 @@ class WorkerView:
 
     worker: KnownWorker
     pools: tuple[PoolView, ...]
+
+    def has_devices(self, platform: Platform) -> bool:
+        """Whether one of these pools is of the platform."""
+        return any(each.pool.platform is platform for each in self.pools)
 
 
 class Fleet:

@@ -108,6 +108,9 @@ class Executions(Protocol):
     async def running_runs(self) -> int:
         """How many runs of the organisation are in progress."""
 
+    async def running_by_platform(self) -> Mapping[Platform, int]:
+        """How many runs of the organisation are in progress, by platform; absent: none."""
+
     async def expected_seconds(self, targets: Sequence[RunTarget]) -> list[float | None]:
         """How long a run of each target is expected to keep a worker busy; None where no run has finished yet."""
 

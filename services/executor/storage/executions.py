@@ -113,6 +113,11 @@ class MongoExecutions:
     async def running_runs(self) -> int:
         return await self._runs.count_documents(IS_LEASED)
 
+    async def running_by_platform(self) -> Mapping[Platform, int]:
+        by_platform = {"$group": {"_id": "$leased_platform", "runs": {"$sum": 1}}}
+        rows = await self._runs.aggregate([{"$match": IS_LEASED}, by_platform])
+        return {Platform(document["_id"]): document["runs"] for document in rows}
+
     async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         runs = await self._runs.find({"execution_id": execution_id}, {"_id": 1}).to_list(None)
         documents = await self._plans.find({"_id": {"$in": [document["_id"] for document in runs]}}).to_list(None)

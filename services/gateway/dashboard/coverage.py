@@ -86,7 +86,7 @@ def is_missing(state: str, item: Json) -> bool:
 
 
 def state_of(item: Json) -> str:
-    """What is known of a test on its target: a verdict on another build only is stale."""
+    """What is known of a test on its target: one that ran only on other builds is stale, not "never run"."""
     if item["last_status"] == "not_run":
-        return "stale" if item["last_observed_build_id"] else "never run"
+        return "stale" if item["ran"] or item["last_observed_build_id"] else "never run"
     return str(item["last_status"]).replace("_", " ")

@@ -164,12 +164,11 @@ class MongoReadModels:
         documents = await find_decoded(histories, query, fields, decode_document, **place)
         return [(document["app_id"], document["test_id"]) for document in documents]
 
-    async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef]:
+    async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef | None]:
         if not subjects:
             return {}
         fields, query = ("test_id", "last_observed_build"), _histories(app_id, subjects)
-        pairs = await self._find_decoded(d.HISTORIES.collection, query, fields, _decode_observed)
-        return {subject: build for subject, build in pairs if build}
+        return dict(await self._find_decoded(d.HISTORIES.collection, query, fields, _decode_observed))
 
     async def runs_of_build(self, build_id: str, page: RowPage) -> Sequence[bytes]:
         return await self._page_of_runs({"build_id": build_id}, page)

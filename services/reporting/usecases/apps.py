@@ -16,6 +16,7 @@ from services.reporting.model.reports.coverage import (
     coverage_items,
     item_order,
     newest_observed,
+    past_cells,
     resolve_targets,
     target_cells,
     targeted_versions,
@@ -34,7 +35,7 @@ from services.reporting.model.snapshots import (
     active_quarantines,
 )
 from services.reporting.model.tables import Cell, CellKey
-from services.reporting.model.variants import KnownVariants, Subject
+from services.reporting.model.variants import KnownVariants, Subject, test_of
 from services.reporting.ports import RowPage
 from services.reporting.usecases.report_sources import KnownApps, ReportSources
 from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows, triages_of_cells
@@ -161,15 +162,23 @@ class AppReports:
             self._read.observed(app_id, variants.of_tests(ids)),
             self._read.cells(target_cells(attached.attachments, app_targets, variants)),
         )
-        versions = await self._versions({build.id for build in observed.values()})
+        versions, past = await asyncio.gather(
+            self._versions({build.id for build in observed.values() if build is not None}),
+            self._read.cells(past_cells(app_id, observed, cells)),
+        )
         await pause()
         names = {test_id: test.name for test_id, test in attached.tests.items()}
         known = CoverageInputs(
-            names, newest_observed(observed, versions), cells, self._quarantines(attached.tests), variants
+            names,
+            newest_observed(observed, versions),
+            {test_of(subject) for subject in observed},
+            {**cells, **past},
+            self._quarantines(attached.tests),
+            variants,
         )
         items = await list_in_turns(coverage_items(attached.attachments, app_targets, known))
         items = await sorted_in_turns(items, key=item_order)
-        await discard(cells, observed, attached.tests)
+        await discard(cells, past, observed, attached.tests)
         return Coverage(app_targets.current, app_targets.newest, items)
 
     async def _builds(self, app_id: str, page: RowPage) -> Sequence[BuildSnapshot]:

@@ -153,7 +153,8 @@ async def test_each_run_has_its_reason(world: World) -> None:
     assert reasons == [WaitReason.NEXT, WaitReason.NO_FREE_DEVICE, WaitReason.NO_WORKER]
     await claimed(world, key)
     page = await queue_of(world, limit=1).queue(ALL)
-    assert (page.running, [item.reason for item in page.items]) == (1, [WaitReason.RUN_LIMIT, WaitReason.NO_WORKER])
+    assert page.running == {Platform.ANDROID: 1}
+    assert [item.reason for item in page.items] == [WaitReason.RUN_LIMIT, WaitReason.NO_WORKER]
     assert "(concurrent_runs) is 1" in page.items[0].message
 
 
@@ -164,11 +165,28 @@ async def test_runs_that_a_workflow_holds_back_are_counted(world: World) -> None
     await world.runs.hand_back(first, claim.run.fencing_token)
     await started(world, *(plan() for _ in range(4)), max_parallel=1)
     page = await queue_of(world).queue(ALL)
-    assert (page.total, page.held_back, page.running) == (3, 3, 0)
+    assert (page.total, page.held_back, page.running) == (3, 3, {})
+    assert dict(page.waiting) == {Platform.ANDROID: 3}
 
 
 async def test_workers_come_in_pages(world: World) -> None:
     await have_workers(world, "c", "a", "b")
     page = await queue_of(world).workers(Page(2, 2))
     assert ([view.worker.report.name for view in page.items], page.total) == (["c"], 3)
-    assert (page.devices, page.free_devices) == (3, 3)
+    capacity = page.capacities[Platform.ANDROID]
+    assert (page.states, capacity.devices, capacity.free) == ({WorkerState.ACTIVE: 3}, 3, 3)
+
+
+async def test_lost_workers_are_counted_over_all_pages_and_have_nothing(world: World) -> None:
+    """By platform as well: what they had is neither free nor in use."""
+    await have_workers(world, "a", "b")
+    lost = PoolReport(name="iphones", platform=Platform.IOS, slots=5, busy=(1, 2))
+    report = WorkerReport(id="c", name="c", slots=8, running=2, pools=(lost,))
+    await MongoWorkers(world.mongo, seconds=0).report(report)
+    page = await queue_of(world).workers(Page(1, 1))
+    assert (len(page.items), page.states) == (1, {WorkerState.ACTIVE: 2, WorkerState.LOST: 1})
+    android, ios = page.states_by_platform[Platform.ANDROID], page.states_by_platform[Platform.IOS]
+    assert (android, ios) == ({WorkerState.ACTIVE: 2}, {WorkerState.LOST: 1})
+    assert (page.capacities[Platform.IOS].devices, page.capacities[Platform.IOS].free) == (0, 0)
+    [_, _, silent] = (await queue_of(world).workers(ALL)).items
+    assert (silent.worker.running, [len(pool.busy) for pool in silent.pools]) == (0, [0])

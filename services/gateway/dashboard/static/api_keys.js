@@ -1,7 +1,10 @@
-// Creates API keys: <form data-creates-key>. The value is only in its dialog, and is removed when that closes.
+// Creates API keys: <form data-creates-key>. The value is only in its dialog, and is removed when that closes, which only its
+// button does: neither Escape nor leaving the page loses a value that is shown once.
 import { call } from "./api.js";
 import { allow, refuseUnreadable, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
+
+let isCreating = false;
 
 /** Listen to the form and to the dialog with the value. */
 function startApiKeys() {
@@ -13,13 +16,28 @@ function startApiKeys() {
   document.addEventListener("close", ({ target }) => {
     if (target.id === "new-key") forgetValue();
   }, true);
+  document.addEventListener("keydown", keepOpen, true);
+  document.addEventListener("cancel", keepOpen, true);
+  addEventListener("beforeunload", (event) => {
+    if (isCreating || shownValue()) event.preventDefault();
+  });
   addEventListener("pagehide", forgetValue);
   allow("form[data-creates-key]");
 }
 
+/** For browsers without `closedby`, and for those that let a second Escape close what refused the first. */
+function keepOpen(event) {
+  if ((event.type === "cancel" || event.key === "Escape") && shownValue()) event.preventDefault();
+}
+
 async function create(form) {
   refuseUnreadable(form);
-  showValue(await call("POST", "/api/v1/settings/api-keys", values(form)));
+  isCreating = true;
+  try {
+    showValue(await call("POST", "/api/v1/settings/api-keys", values(form)));
+  } finally {
+    isCreating = false;
+  }
   form.closest("dialog").close();
   form.reset();
   document.getElementById("new-key").showModal();
@@ -47,9 +65,12 @@ function showValue({ name, key }) {
   document.getElementById("new-key-name").textContent = name;
 }
 
+function shownValue() {
+  return document.getElementById("new-key-value")?.textContent ?? "";
+}
+
 function forgetValue() {
-  const value = document.getElementById("new-key-value");
-  if (value) value.textContent = "";
+  if (shownValue()) document.getElementById("new-key-value").textContent = "";
 }
 
 startApiKeys();

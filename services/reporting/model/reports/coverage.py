@@ -1,6 +1,6 @@
 """Coverage: the build that each attached test targets, and its state there."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -73,7 +73,10 @@ class CoverageState:
 
 @dataclass(frozen=True, slots=True)
 class CoverageItem:
-    """One attached test; `observed` is the newest build with a verdict of it, None when never run."""
+    """One attached test; `observed` is the newest build with a verdict of it, `ran` whether it ran on any build.
+
+    `past` is the state on `observed` of a test that did not run on its target; None if it is not known.
+    """
 
     test_id: str
     test_name: str
@@ -81,6 +84,8 @@ class CoverageItem:
     target_version: str | None
     state: CoverageState
     observed: BuildRef | None
+    ran: bool = False
+    past: CoverageState | None = None
     quarantine: Quarantine | None = None
 
 
@@ -114,19 +119,30 @@ def _cells(attachment: AttachmentSnapshot, build: BuildSnapshot, variants: Known
 
 @dataclass(frozen=True, slots=True)
 class CoverageInputs:
-    """Names, newest observed builds and quarantines by test, and the cells of `target_cells`."""
+    """Names, newest observed builds and quarantines by test, which tests `ran` at all, and the cells of `target_cells`
+    and `past_cells`.
+    """
 
     names: Mapping[str, str]
     observed: Mapping[str, BuildRef]
+    ran: Collection[str]
     cells: Mapping[CellKey, Cell]
     quarantines: Mapping[str, Quarantine]
     variants: KnownVariants
 
 
-def newest_observed(observed: Mapping[Subject, BuildRef], versions: Mapping[str, str]) -> dict[str, BuildRef]:
+def past_cells(app_id: str, observed: Mapping[Subject, BuildRef | None], known: Container[CellKey]) -> list[CellKey]:
+    """The cells of subjects on the newest builds on which they have a verdict, without those that are known."""
+    keys = ((app_id, subject, build.id) for subject, build in observed.items() if build is not None)
+    return [key for key in keys if key not in known]
+
+
+def newest_observed(observed: Mapping[Subject, BuildRef | None], versions: Mapping[str, str]) -> dict[str, BuildRef]:
     """The newest of the builds of each test, with its current version, or its former one if that is not known."""
     newest: dict[str, BuildRef] = {}
     for subject, build in observed.items():
+        if build is None:
+            continue
         known = newest.get(test_of(subject))
         if known is None or build.key > known.key:
             newest[test_of(subject)] = build
@@ -153,15 +169,27 @@ def _item(attachment: AttachmentSnapshot, targets: Targets, known: CoverageInput
     target = targets.build(attachment)
     keys = _cells(attachment, target, known.variants) if target else ()
     cells = [known.cells[key] for key in keys if key in known.cells]
+    state, observed = coverage_state(cells), known.observed.get(attachment.test_id)
     return CoverageItem(
         test_id=attachment.test_id,
         test_name=known.names.get(attachment.test_id, attachment.test_name),
         pinned_version=attachment.pinned_version,
         target_version=targets.version(attachment),
-        state=coverage_state(cells),
-        observed=known.observed.get(attachment.test_id),
+        state=state,
+        observed=observed,
+        ran=attachment.test_id in known.ran,
+        past=_past_state(attachment, observed, known) if state.status is LastStatus.NOT_RUN else None,
         quarantine=known.quarantines.get(attachment.test_id),
     )
+
+
+def _past_state(attachment: AttachmentSnapshot, build: BuildRef | None, known: CoverageInputs) -> CoverageState | None:
+    """The state of a test on the newest build with a verdict of it."""
+    if build is None:
+        return None
+    keys = [(attachment.app_id, subject, build.id) for subject in known.variants.subjects(attachment.test_id)]
+    state = coverage_state([known.cells[key] for key in keys if key in known.cells])
+    return state if state.status in (LastStatus.PASSED, LastStatus.FAILED) else None
 
 
 def coverage_state(cells: Sequence[Cell]) -> CoverageState:

@@ -25,6 +25,7 @@ def test_a_run_without_a_verdict_is_neither_failed_nor_passed(
 ) -> None:
     item = {
         "last_status": last_status,
+        "ran": observed is not None,
         "last_observed_build_id": observed,
         "last_observed_build_version": observed,
         "target_build_version": "2",
@@ -63,3 +64,8 @@ def test_an_empty_list_has_one_page() -> None:
         "has_previous": False,
         "has_next": False,
     }
+
+
+def test_a_test_that_ran_without_a_verdict_elsewhere_is_not_never_run() -> None:
+    item = {"last_status": "not_run", "last_observed_build_id": None, "ran": True}
+    assert state_of(item) == "stale"
