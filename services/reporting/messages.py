@@ -222,6 +222,7 @@ def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:
         last_observed_build_version=observed.version if observed else None,
         quarantine=quarantine_message(item.quarantine),
         ran=item.ran,
+        target_build_id=item.target_build_id,
         past_result=_past_result(item.past) if item.past else None,
     )
 

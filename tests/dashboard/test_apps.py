@@ -234,3 +234,22 @@ async def test_the_page_is_accessible(ci: Ci, member: Visitor, world: World) -> 
         await member.page.get_by_role("button", name=name, exact=True).first.click()
         assert await member.violations() == [], name
         await member.page.keyboard.press("Escape")
+
+
+async def test_a_pin_to_a_build_that_does_not_exist_says_so(visitor: Visitor, world: World) -> None:
+    """Where it is set, and wherever the target of the test is shown."""
+    app, _, test, _ = await world.passing_app()
+    await open_app(visitor, app)
+    page = visitor.page
+    row = page.get_by_role("region", name="Attached tests").get_by_role("row").filter(has_text=test["name"])
+    await row.get_by_role("combobox").fill("9.9.9")
+    await row.get_by_role("button", name="Save").click()
+    await expect(row.get_by_text("No build has the version 9.9.9: upload one or unpin the test.")).to_be_visible()
+    await visitor.open(f"/apps/{app['id']}/coverage")
+    await expect(page.get_by_text("No build has the version 9.9.9")).to_be_visible()
+    await visitor.open(f"/tests/{test['id']}/run")
+    await expect(page.get_by_text("No build has the version 9.9.9")).to_be_visible()
+    await expect(page.get_by_role("button", name="Run on")).to_have_count(0)
+    created(await world.api.patch(f"/apps/{app['id']}", {"current_version": "8.8.8"}))
+    await open_app(visitor, app)
+    await expect(page.get_by_text("No build has the version 8.8.8: upload one or choose another")).to_be_visible()

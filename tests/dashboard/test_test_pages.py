@@ -107,7 +107,7 @@ async def test_the_first_test_is_written_for_an_app(member: Visitor, world: Worl
     await page.get_by_label("App").select_option("Shop")
     await page.get_by_label("Steps").fill('- Launch the app\n- Tap "Log in"\n')
     await page.get_by_role("button", name="Create").click()
-    await expect(page.get_by_role("alert").filter(has_text="Field required")).to_be_visible()
+    await expect(page.get_by_role("alert").filter(has_text='Fill in "Name".')).to_be_visible()
     await expect(page.get_by_label("Steps")).to_have_value('- Launch the app\n- Tap "Log in"\n')
     await page.get_by_label("Name").fill("Log in <b>")
     await page.get_by_role("button", name="Create").click()

@@ -218,6 +218,7 @@ def attachment_message(targeted: TargetedAttachment) -> tests_pb2.Attachment:
         relationship=to_enum_number(tests_pb2.Relationship, attachment.relationship),
         pinned_version=attachment.pinned_version,
         target_build_version=targeted.target_version,
+        target_build_id=targeted.target_build_id,
         quarantine=quarantine_message(targeted.quarantine),
     )
 

@@ -18,10 +18,14 @@ from services.chassis.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class TargetedAttachment:
-    """An attachment, with the version of the app that its test runs on, and the test's quarantine while that lasts."""
+    """An attachment, with the version of the app that its test runs on, and the test's quarantine while that lasts.
+
+    `target_build_id` is None while no build has the version.
+    """
 
     attachment: Attachment
     target_version: str | None
+    target_build_id: str | None
     quarantine: Quarantine | None = None
 
 
@@ -48,12 +52,13 @@ class AttachmentUseCases:
             app, test = await _load_app_and_test(change, app_id, test_id)
             _check_platforms(app, test)
             before = await change.attachments.get(app_id, test_id)
+            quarantine = active_quarantine(test.quarantine, now)
             if before is not None and before.attached and before.pinned_version == pin:
-                return TargetedAttachment(before, target_version(before, app), active_quarantine(test.quarantine, now))
+                return (await target_attachments(change, app, [before], {test_id: quarantine}))[0]
             after = replace(_new_attachment(before, app, test, now), pinned_version=pin)
             app = await update_app_attachment(change, app, before, after, now)
             await _raise_revision(change, test)
-            return TargetedAttachment(after, target_version(after, app), active_quarantine(test.quarantine, now))
+            return (await target_attachments(change, app, [after], {test_id: quarantine}))[0]
 
         return await self._store.change(work, of=app_id)
 
@@ -84,13 +89,27 @@ class AttachmentUseCases:
         empty = page.offset >= app.attached_tests
         attachments = () if empty else await self._store.attachments.page(app_id, page)
         quarantines = await self._quarantines([attachment.test_id for attachment in attachments])
-        targeted = [TargetedAttachment(a, target_version(a, app), quarantines.get(a.test_id)) for a in attachments]
-        return ListPage(targeted, app.attached_tests)
+        return ListPage(await target_attachments(self._store, app, attachments, quarantines), app.attached_tests)
 
     async def _quarantines(self, test_ids: Sequence[str]) -> Mapping[str, Quarantine | None]:
         """The active quarantines, by test."""
         now, kept = self._clock.now(), await self._store.tests.quarantines(test_ids) if test_ids else {}
         return {test_id: active_quarantine(quarantine, now) for test_id, quarantine in kept.items()}
+
+
+async def target_attachments(
+    records: Records, app: App, attachments: Sequence[Attachment], quarantines: Mapping[str, Quarantine | None]
+) -> Sequence[TargetedAttachment]:
+    """Attachments of the app, each with its target and the quarantine of its test."""
+    targets = {each.test_id: target_version(each, app) for each in attachments}
+    versions = {version for version in targets.values() if version is not None}
+    builds = await records.builds.of_versions([app.id], versions) if versions else ()
+    ids: dict[str | None, str] = {build.version: build.id for build in builds}
+    return [
+        TargetedAttachment(each, target, ids.get(target), quarantines.get(each.test_id))
+        for each in attachments
+        for target in (targets[each.test_id],)
+    ]
 
 
 async def attach_unless_attached(change: Transaction, app: App, test: Test, now: datetime) -> App:

@@ -64,11 +64,21 @@ async def show_starts(request: web.Request) -> Values:
     apps = await asyncio.gather(*(read(request, "GetApp", app_id=each["app_id"]) for each in attachments))
     selected = [{"test_id": test["id"], "version_number": test["version_number"]}]
     starts = []
-    for app, attachment in zip(apps, attachments, strict=True):
+    exist = await asyncio.gather(*(_has_build(request, each) for each in attachments))
+    for app, attachment, has_build in zip(apps, attachments, exist, strict=True):
         version = attachment["pinned_version"] or default_version(app)
         body = {**start_request(app, version, selected, name=test["name"]), "override_build_config": True}
-        starts.append((app, attachment, version, body))
+        starts.append((app, attachment, version, has_build, body))
     return {"test": test, "starts": starts}
+
+
+async def _has_build(request: web.Request, attachment: Json) -> bool:
+    """Whether a build has the version to which a test is pinned; true without a pin."""
+    version = attachment["pinned_version"]
+    if version is None:
+        return True
+    builds = await read(request, "ListBuilds", app_id=attachment["app_id"], version=version, page_size=1)
+    return bool(builds["total"])
 
 
 def default_version(app: Mapping[str, Any]) -> str | None:

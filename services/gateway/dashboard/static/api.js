@@ -4,13 +4,14 @@ import { announceSessionEnd, csrfToken, renewToken } from "./session.js";
 const ENDED = "Your session has ended. Sign in again in another tab, then come back and send this again.";
 const UNREACHABLE = "The server cannot be reached. Check the connection, and try again.";
 
-/** A refusal: its status, its message, the problems of fields by their names, and its code for programs. */
+/** A refusal: its status, its message, the problems of fields by their names, its code for programs, and the kinds of the problems. */
 export class Refusal extends Error {
-  constructor(status, message, fields = {}, code = "") {
+  constructor(status, message, fields = {}, code = "", kinds = {}) {
     super(message);
     this.status = status;
     this.fields = fields;
     this.code = code;
+    this.kinds = kinds;
   }
 }
 
@@ -68,6 +69,6 @@ export function parseRefusal(status, answer, path) {
   }
   const detail = answer?.detail ?? `The server does not answer as it should (HTTP ${status}). Try again in a moment.`;
   if (typeof detail === "string") return new Refusal(status, detail, {}, answer?.code);
-  const fields = Object.fromEntries(detail.map((issue) => [String(issue.loc.at(-1)), issue.msg]));
-  return new Refusal(status, detail.map((issue) => issue.msg).join("; "), fields, answer?.code);
+  const byField = (part) => Object.fromEntries(detail.map((issue) => [String(issue.loc.at(-1)), issue[part]]));
+  return new Refusal(status, detail.map((issue) => issue.msg).join("; "), byField("msg"), answer?.code, byField("type"));
 }

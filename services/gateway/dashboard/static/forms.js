@@ -1,5 +1,6 @@
 // Forms that send JSON to the REST interface: <form data-json="/api/v1/apps" data-next="/apps/{id}">.
 import { call } from "./api.js";
+import { sentenceOf } from "./field_errors.js";
 import { refresh } from "./refresh.js";
 import { showToast } from "./toast.js";
 
@@ -105,7 +106,7 @@ export function show(form, error) {
   for (const field of wrong) {
     const text = textOf(field);
     field.setAttribute("aria-invalid", "true");
-    text.textContent = named.length ? fields[field.name] : error.message;
+    text.textContent = named.length ? sentenceOf(field, fields[field.name], error.kinds?.[field.name]) : error.message;
     text.hidden = false;
   }
   wrong[0].focus();

@@ -86,6 +86,7 @@ class CoverageItem:
     observed: BuildRef | None
     ran: bool = False
     past: CoverageState | None = None
+    target_build_id: str | None = None
     quarantine: Quarantine | None = None
 
 
@@ -175,6 +176,7 @@ def _item(attachment: AttachmentSnapshot, targets: Targets, known: CoverageInput
         test_name=known.names.get(attachment.test_id, attachment.test_name),
         pinned_version=attachment.pinned_version,
         target_version=targets.version(attachment),
+        target_build_id=target.build_id if target else None,
         state=state,
         observed=observed,
         ran=attachment.test_id in known.ran,

@@ -1,0 +1,28 @@
+// What the REST interface says of a field, in the words of the form that shows it.
+
+const SENTENCES = {
+  missing: (label) => `Fill in "${label}".`,
+  string_too_short: (label, number) => (number === "1" ? `Fill in "${label}".` : `"${label}" needs at least ${number} characters.`),
+  string_too_long: (label, number) => `"${label}" has at most ${number} characters: make it shorter.`,
+  string_pattern_mismatch: (label) => `"${label}" has characters that are not possible here.`,
+  string_type: (label) => `"${label}" must be a text.`,
+  int_parsing: (label) => `"${label}" must be a whole number.`,
+  greater_than_equal: (label, number) => `"${label}" must be at least ${number}.`,
+  less_than_equal: (label, number) => `"${label}" must be at most ${number}.`,
+  timezone_aware: (label) => `Choose a date and a time for "${label}".`,
+};
+
+/** A sentence about a field of a form. `message` and `kind` are what the interface says of it; without a kind the message stays. */
+export function sentenceOf(field, message, kind) {
+  const label = labelOf(field);
+  if (!label || !kind) return message;
+  if (kind.startsWith("datetime_")) return SENTENCES.timezone_aware(label);
+  const sentence = SENTENCES[kind]?.(label, message.match(/\d+/)?.[0]);
+  return sentence ?? (/^(must|needs) /.test(message) ? `"${label}" ${message}.` : message);
+}
+
+/** What people see as the name of a field; "" if it has none. */
+function labelOf(field) {
+  const label = field.labels?.[0]?.textContent ?? field.querySelector?.("legend")?.textContent ?? field.getAttribute("aria-label");
+  return (label ?? "").trim();
+}
