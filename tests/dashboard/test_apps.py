@@ -170,7 +170,7 @@ async def test_an_app_is_edited(visitor: Visitor, world: World, api: Api) -> Non
     await dialog.get_by_label("Name").fill("")
     await dialog.get_by_label("Description").fill("Sells plates")
     await dialog.get_by_role("button", name="Save").click()
-    await expect(dialog.get_by_role("alert").first).to_contain_text("at least 1 character")
+    await expect(dialog.get_by_role("alert").first).to_contain_text('Fill in "Name".')
     await dialog.get_by_label("Name").fill("Crockery")
     created(await api.patch(f"/apps/{app['id']}", {"description": "Sells mugs"}))
     await dialog.get_by_role("button", name="Save").click()

@@ -16,6 +16,7 @@ from tests.dashboard.conftest import Visitor
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.test_gate import Ci
 from tests.e2e.world import World
+from tests.eventually import eventually
 
 # Routes without a page for people who have signed in, and that of pull requests, whose template is that of branches.
 NO_PAGES = (
@@ -36,6 +37,8 @@ OFFERED = """() => {
     createsKey: () => ["POST", "/api/v1/settings/api-keys"],
     restore: (data) => ["PATCH", `/api/v1/tests/${data.test}`],
     steps: (data) => ["PATCH", `/api/v1/tests/${data.test}`],
+    starts: () => ["POST", "/api/v1/execution/api/execute_workflow_id_async"],
+    workflowForm: (data) => data.workflowForm ? ["PATCH", "/api/v1/workflows/ID"] : ["POST", "/api/v1/workflows"],
     workflowForm: ({workflowForm: id}) => id ? ["PATCH", `/api/v1/workflows/${id}`] : ["POST", "/api/v1/workflows"],
     bulk: ({bulk: kind}) => ({
       quarantine: ["PUT", "/api/v1/tests/ID/quarantine"],
@@ -44,7 +47,7 @@ OFFERED = """() => {
     })[kind],
     starts: () => ["POST", "/api/v1/execution/api/execute_workflow_id_async"],
   };
-  const harmless = ["closes", "signOut", "copy", "copyFrom", "reload", "uploadCancel"];
+  const harmless = ["closes", "signOut", "copy", "copyFrom", "reload", "uploadCancel", "find"];
   const offered = [];
   const unknown = (element) => offered.push(["unknown", element.localName, element.outerHTML]);
   for (const element of document.querySelectorAll("form, button, [data-url]")) {
@@ -65,6 +68,8 @@ OFFERED = """() => {
     if (address.startsWith("/tests/new")) offered.push(["link", "POST", "/api/v1/tests"]);
     if (/^\\/tests\\/[^/]+\\/run$/.test(address)) offered.push(["link", "POST", "/api/v1/executions"]);
     if (address === "/workflows/new") offered.push(["link", "POST", "/api/v1/workflows"]);
+    if (/^\\/workflows\\/[^/]+\\/edit$/.test(address)) offered.push(["link", "PATCH", "/api/v1/workflows/ID"]);
+    if (address.startsWith("/workflows/new")) offered.push(["link", "POST", "/api/v1/workflows"]);
     if (/^\\/workflows\\/[^/]+\\/edit$/.test(address)) offered.push(["link", "PATCH", "/api/v1/workflows/ID"]);
     if (address.endsWith("#upload")) offered.push(["link", "POST", "/api/v1/apps/ID/builds"]);
   }
@@ -91,13 +96,19 @@ def operation_of(method: str, address: str) -> Operation:
     raise AssertionError(f"{method} {address} is no operation")
 
 
+async def is_shown(visitor: Visitor, page: str) -> bool:
+    """Open a page; false while reporting does not know yet what it is about."""
+    response = await visitor.page.goto(f"{visitor.url}{page}")
+    assert response
+    assert response.status in (200, 404), page
+    return response.status == 200
+
+
 async def offered_on(visitor: Visitor, pages: Iterable[str]) -> dict[str, tuple[str, str]]:
     """The operations that pages offer, by name: the scope that each needs, and a page where it is offered."""
     offered: dict[str, tuple[str, str]] = {}
     for page in pages:
-        response = await visitor.page.goto(f"{visitor.url}{page}")
-        assert response
-        assert response.status == 200, page
+        await eventually(lambda page=page: is_shown(visitor, page))
         for kind, method, address in await visitor.page.evaluate(OFFERED):
             assert kind != "unknown", f"{page}: {method} {address}"
             assert kind != "opens" or address == "there", f"{page}: a button opens a dialog that is not there"
@@ -115,6 +126,8 @@ async def pages_with_everything(ci: Ci, world: World) -> list[str]:
     created(await world.api.put(f"/tests/{ci.pay['id']}/quarantine", {"reason": "Waits for SHOP-1"}))
     await world.api.put("/secrets/PASSWORD", {"value": "long enough"})
     await world.test(app=ci.app)
+    pull = {"X-CI-System": "ci", "X-CI-Branch": "fix", "X-CI-PR-Number": "7", "X-CI-Commit-SHA": "c0ffee"}
+    await world.ended((await world.start(await world.workflow(ci.pay), headers=pull))["id"])
     runs = created(await world.api.get(f"/executions/{execution['id']}/runs"))["items"]
     ids: Mapping[str, str] = {
         "app_id": ci.app["id"],
@@ -123,6 +136,8 @@ async def pages_with_everything(ci: Ci, world: World) -> list[str]:
         "name": "main",
         "run_id": next(run["id"] for run in runs if run["success"] is False),
         "test_id": ci.pay["id"],
+        "name": "main",
+        "number": "7",
         "workflow_id": (await world.workflow(ci.pay))["id"],
     }
     return [*(route.format_map(ids) for route in page_routes()), f"/apps/{ci.app['id']}?attach=Test&platform=Android"]
@@ -132,6 +147,7 @@ EXPECTED = {
     *("CreateApp", "UpdateApp", "DeleteApp", "CreateBuild", "UpdateBuild", "DeleteBuild"),
     *("CreateTest", "UpdateTest", "DeleteTest", "AttachTest", "DetachTest", "QuarantineTest", "UnquarantineTest"),
     *("PutSecret", "DeleteSecret", "CreateApiKey", "DeleteApiKey", "StartTests", "RerunExecution"),
+    *("CreateWorkflow", "UpdateWorkflow", "DeleteWorkflow", "StartWorkflow"),
     *("CreateWorkflow", "UpdateWorkflow", "DeleteWorkflow", "StartWorkflow"),
 }
 
