@@ -136,7 +136,6 @@ async def pages_with_everything(ci: Ci, world: World) -> list[str]:
         "name": "main",
         "run_id": next(run["id"] for run in runs if run["success"] is False),
         "test_id": ci.pay["id"],
-        "name": "main",
         "number": "7",
         "workflow_id": (await world.workflow(ci.pay))["id"],
     }
