@@ -37,8 +37,6 @@ OFFERED = """() => {
     createsKey: () => ["POST", "/api/v1/settings/api-keys"],
     restore: (data) => ["PATCH", `/api/v1/tests/${data.test}`],
     steps: (data) => ["PATCH", `/api/v1/tests/${data.test}`],
-    starts: () => ["POST", "/api/v1/execution/api/execute_workflow_id_async"],
-    workflowForm: (data) => data.workflowForm ? ["PATCH", "/api/v1/workflows/ID"] : ["POST", "/api/v1/workflows"],
     workflowForm: ({workflowForm: id}) => id ? ["PATCH", `/api/v1/workflows/${id}`] : ["POST", "/api/v1/workflows"],
     bulk: ({bulk: kind}) => ({
       quarantine: ["PUT", "/api/v1/tests/ID/quarantine"],
