@@ -51,8 +51,7 @@ def listed(name: str, operation: str, columns: Sequence[str], page_size: int, pa
         read_page = partial(read_parts, request, operation, page_size=page_size, **chosen)
         first = await read_page(page=1)
         part = "-searched-in-part" if first.get("searched_until") else ""
-        is_cut = first["total"] > MOST_ROWS or first.get("searched_until") is not None
-        return Table(name + part, columns, _rows(first, read_page, columns), is_cut)
+        return Table(name + part, columns, _rows(first, read_page, columns), first["total"] > MOST_ROWS)
 
     return load
 
