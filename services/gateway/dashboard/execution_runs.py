@@ -25,6 +25,7 @@ class ShownGroup:
     """A group of ListRuns with those of its runs that are on the page, the blocking ones first.
 
     `message` is what the first of them said; `place` is where the step is written, if that is the same for all.
+    `known_as` is a reason of the gate that names their group of failures on the app, if there is one.
     """
 
     id: str
@@ -37,6 +38,7 @@ class ShownGroup:
     blocking: int
     message: str
     place: Mapping[str, Any] | None
+    known_as: Reason | None
 
     @property
     def shown(self) -> Sequence[Run]:
@@ -72,5 +74,11 @@ def _shown(group: Mapping[str, Any], runs: Sequence[Run], reasons: Mapping[str, 
         runs=in_order,
         blocking=len(blocking),
         message=(failures[0].get("message") or failures[0].get("reason") or "") if failures else "",
+        known_as=_known_as([reasons[run["id"]] for run in in_order if run["id"] in reasons]),
         place=places[0] if places and all(place == places[0] for place in places) else None,
     )
+
+
+def _known_as(reasons: Sequence[Reason]) -> Reason | None:
+    named = (reason for reason in reasons if reason.get("failure_fingerprint") and reason["app_id"])
+    return next(named, None)

@@ -33,9 +33,11 @@ def test_places_that_differ_are_not_that_of_the_group() -> None:
 
 
 def test_blocking_runs_come_first() -> None:
-    reasons = {"8": {"blocks": True}, "3": {"blocks": False}}
+    known = {"blocks": False, "failure_fingerprint": "f", "app_id": "a"}
+    reasons = {"8": {"blocks": True}, "3": known}
     (group,) = shown_groups(page(*(run(f"{n}") for n in range(10)), standing="failed"), reasons)
     assert ([each["id"] for each in group.runs][:2], group.blocking) == (["8", "0"], 1)
+    assert group.known_as == known
 
 
 def test_runs_that_passed_are_all_shown_and_groups_have_their_own() -> None:
