@@ -127,10 +127,13 @@ async def pages_with_everything(ci: Ci, world: World) -> list[str]:
     pull = {"X-CI-System": "ci", "X-CI-Branch": "fix", "X-CI-PR-Number": "7", "X-CI-Commit-SHA": "c0ffee"}
     await world.ended((await world.start(await world.workflow(ci.pay), headers=pull))["id"])
     runs = created(await world.api.get(f"/executions/{execution['id']}/runs"))["items"]
+    matrix = created(await world.api.get(f"/apps/{ci.app['id']}/test_matrix"))
+    details = [each for row in matrix["tests"] for cell in row["cells"] for each in cell["failure_details"]]
     ids: Mapping[str, str] = {
         "app_id": ci.app["id"],
         "build_id": build["id"],
         "execution_id": execution["id"],
+        "fingerprint": details[0]["fingerprint"],
         "name": "main",
         "run_id": next(run["id"] for run in runs if run["success"] is False),
         "test_id": ci.pay["id"],
