@@ -15,6 +15,7 @@ from services.gateway.dashboard import (
     matrix,
     runs,
     settings,
+    slow_and_flaky,
     tests,
     versions,
     workflows,
@@ -44,6 +45,11 @@ def dashboard_routes(
         Route(
             "GET", "/apps/{app_id}/builds/{build_id}", page("build.html", apps.show_build, csv_lists.list_build_runs)
         ),
+        Route(
+            "GET",
+            "/apps/{app_id}/durations",
+            page("durations.html", slow_and_flaky.list_durations, slow_and_flaky.durations_csv),
+        ),
         Route("GET", "/apps/{app_id}/branches", page("branches.html", branches.list_branches)),
         Route("GET", "/apps/{app_id}/branches/{name}", page("branch.html", branches.show_branch)),
         Route("GET", "/apps/{app_id}/pull-requests/{number}", page("branch.html", branches.show_pull_request)),
@@ -60,6 +66,7 @@ def dashboard_routes(
         Route("GET", "/settings/quarantine", page("quarantine.html", settings.list_quarantined)),
         Route("GET", "/settings/secrets", page("secrets.html", settings.list_secrets)),
         Route("GET", "/tests", page("tests.html", tests.list_tests, csv_lists.list_tests)),
+        Route("GET", "/tests/flaky", page("flaky.html", slow_and_flaky.list_flaky, slow_and_flaky.flaky_csv)),
         Route("GET", "/tests/new", page("new_test.html", tests.new_test)),
         Route("GET", "/tests/{test_id}", page("test.html", tests.show_steps)),
         Route("GET", "/tests/{test_id}/versions", page("versions.html", versions.show_versions)),
