@@ -1,6 +1,7 @@
 // What every page has: times, messages, tooltips, forms, and the buttons of one call. theme.js is loaded before it, in <head>; templates name what only they need in `parts`.
 
 import { call } from "./api.js";
+import { startCards } from "./cards.js";
 import { finish, runOnce, startForms } from "./forms.js";
 import { startQuestions } from "./questions.js";
 import { startSearchKey } from "./search_key.js";
@@ -8,6 +9,7 @@ import { startTimes } from "./time.js";
 import { showToast, startToasts } from "./toast.js";
 
 startTimes();
+startCards();
 startToasts();
 startTooltips();
 startForms();
