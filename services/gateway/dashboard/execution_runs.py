@@ -1,6 +1,6 @@
 """The runs of an execution as its page shows them: those of one reason together, blocking ones first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
@@ -25,7 +25,8 @@ class ShownGroup:
     """A group of ListRuns with those of its runs that are on the page, the blocking ones first.
 
     `message` is what the first of them said; `place` is where the step is written, if that is the same for all.
-    `known_as` is a reason of the gate that names their group of failures on the app, if there is one.
+    `known_as` is a reason of the gate that names their group of failures on the app, if there is one. `blocking` counts
+    the runs of all pages, as `total` does.
     """
 
     id: str
@@ -55,11 +56,32 @@ def shown_groups(page: Mapping[str, Any], reasons: Mapping[str, Reason]) -> list
     return [_shown(group, list(islice(runs, group["on_page"])), reasons) for group in page.get("groups") or ()]
 
 
+def reasons_elsewhere(groups: Sequence[ShownGroup], reasons: Mapping[str, Reason]) -> Sequence[Reason]:
+    """The gate's reasons that no group of the page speaks for: of runs on other pages that failed in another way."""
+    here = {run["id"] for group in groups for run in group.runs}
+    said = _fingerprints(here, reasons)
+    return [each for run_id, each in reasons.items() if run_id not in here and _fingerprint(each) not in said]
+
+
+def _fingerprints(run_ids: Iterable[str], reasons: Mapping[str, Reason]) -> set[tuple[str, str]]:
+    found = (_fingerprint(reasons[run_id]) for run_id in run_ids if run_id in reasons)
+    return {fingerprint for fingerprint in found if fingerprint}
+
+
+def _fingerprint(reason: Reason) -> tuple[str, str] | None:
+    """By which a failure is known on all pages: its app, and its fingerprint there."""
+    app_id, fingerprint = reason.get("app_id"), reason.get("failure_fingerprint")
+    return (app_id, fingerprint) if app_id and fingerprint else None
+
+
 def _shown(group: Mapping[str, Any], runs: Sequence[Run], reasons: Mapping[str, Reason]) -> ShownGroup:
     blocking = [run for run in runs if (reasons.get(run["id"]) or {}).get("blocks")]
     marked = {run["id"] for run in blocking}
     in_order = [*blocking, *(run for run in runs if run["id"] not in marked)]
     is_reasoned = group["standing"] in _REASONED
+    alike = _fingerprints((run["id"] for run in runs), reasons) if len(runs) < group["total"] else ()
+    here = {run["id"] for run in runs}
+    elsewhere = [each for run_id, each in reasons.items() if run_id not in here and _fingerprint(each) in alike]
     failures = [run["failure"] or {} for run in in_order] if is_reasoned else []
     places = [failure.get("position") for failure in failures]
     name, badge = _NAMES.get(group["standing"], (group["standing"], group["standing"]))
@@ -72,7 +94,7 @@ def _shown(group: Mapping[str, Any], runs: Sequence[Run], reasons: Mapping[str, 
         category=(group["category"] or "").replace("_", " "),
         is_reasoned=is_reasoned,
         runs=in_order,
-        blocking=len(blocking),
+        blocking=len(blocking) + sum(each["blocks"] for each in elsewhere),
         message=(failures[0].get("message") or failures[0].get("reason") or "") if failures else "",
         known_as=_known_as([reasons[run["id"]] for run in in_order if run["id"] in reasons]),
         place=places[0] if places and all(place == places[0] for place in places) else None,

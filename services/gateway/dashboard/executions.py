@@ -9,7 +9,7 @@ from aiohttp import web
 from services.gateway.dashboard.comparisons import base_branch_of
 from services.gateway.dashboard.error_pages import PageUnknown
 from services.gateway.dashboard.execution_filters import RESULTS, USUAL, read_filters, to_parameters
-from services.gateway.dashboard.execution_runs import shown_groups
+from services.gateway.dashboard.execution_runs import reasons_elsewhere, shown_groups
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
@@ -45,14 +45,14 @@ async def show_execution(request: web.Request) -> Values:
     )
     gate = await _gate(request) if execution["completed_at"] and "verifies" not in execution else NO_GATE
     reasons = {reason["run_id"]: reason for reason in (gate["gate"] or {"reasons": ()})["reasons"]}
-    here = {run["id"] for run in runs["items"]}
+    groups = shown_groups(runs, reasons)
     return {
         "execution": execution,
         "named": _base_branch(request, execution),
         "runs": runs,
-        "groups": shown_groups(runs, reasons),
+        "groups": groups,
         "reasons": reasons,
-        "other_reasons": [reason for run_id, reason in reasons.items() if run_id not in here],
+        "other_reasons": reasons_elsewhere(groups, reasons),
         "repeated": repeated,
         **gate,
     }

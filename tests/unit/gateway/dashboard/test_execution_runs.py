@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from services.gateway.dashboard.execution_runs import SHOWN, shown_groups
+from services.gateway.dashboard.execution_runs import SHOWN, reasons_elsewhere, shown_groups
 
 BAD_LINE = {"file": "flows/pay.yaml", "line": 12, "column": 3}
 
@@ -45,3 +45,12 @@ def test_runs_that_passed_are_all_shown_and_groups_have_their_own() -> None:
     groups = shown_groups({"items": first["items"] + second["items"], "groups": first["groups"] + second["groups"]}, {})
     assert [[each["id"] for each in group.runs][:1] for group in groups] == [["1"], ["p0"]]
     assert (len(groups[1].shown), groups[1].message) == (9, "")
+
+
+def test_a_group_speaks_for_its_runs_on_other_pages() -> None:
+    """What blocks is counted over all pages, and one cause is said once, however many runs have it."""
+    alike = {"blocks": True, "app_id": "a", "failure_fingerprint": "f"}
+    other = {**alike, "failure_fingerprint": "g"}
+    reasons = {"1": alike, "2": alike, "elsewhere": {**alike, "run_id": "elsewhere"}, "another": other}
+    groups = shown_groups(page(run("1"), run("2"), total=3), reasons)
+    assert ([group.blocking for group in groups], reasons_elsewhere(groups, reasons)) == ([3], [other])
