@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
@@ -18,6 +19,8 @@ from tests.e2e.world import World
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog
 from tests.shared_infrastructure import SharedStack
+
+LONG_NAME = "Refuse a transfer to an account of another bank with two accounts"
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,19 @@ async def test_tests_are_searched_and_sorted_by_the_address(visitor: Visitor, sm
     await expect(page.get_by_role("heading", name="No test matches")).to_be_visible()
     await page.get_by_role("link", name="Show all tests").click()
     await expect(page.locator(".matrix tbody tr")).to_have_count(11)
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+async def test_names_take_the_width_that_is_free(visitor: Visitor, small: History, width: int) -> None:
+    page = visitor.page
+    async with Api(visitor.url, small.key) as api:
+        test = await World(api).test(name=LONG_NAME)
+        await World(api).attach(small.app, test)
+    await page.set_viewport_size({"width": width, "height": 800})
+    await visitor.open(f"/apps/{small.app['id']}/matrix")
+    name = page.get_by_role("link", name=LONG_NAME)
+    await expect(name).to_be_visible()
+    assert await name.evaluate("link => link.scrollWidth <= link.clientWidth")
 
 
 async def test_failures_are_grouped_by_their_reason(visitor: Visitor, small: History) -> None:

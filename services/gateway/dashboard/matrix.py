@@ -4,6 +4,7 @@ import asyncio
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any
 
@@ -24,7 +25,11 @@ TESTS = 200
 GROUPS = 20
 # In the order in which somebody looks at them.
 CLASSES = ("broken", "regressed", "flaky", "recovered", "stable", "insufficient_data")
-ORDERS = {"name": "Name", "class": "Classification", "score": "Flakiness"}
+LOUD = CLASSES[:3]
+# The first is the default.
+ORDERS = {"class": "Worst first", "name": "Name", "score": "Flakiness"}
+# After these days a recovery is no news.
+RECOVERED_LONG_AGO = timedelta(days=7)
 
 Json = Mapping[str, Any]
 
@@ -38,10 +43,12 @@ async def show_matrix(request: web.Request) -> Values:
     """
     app, (matrix, selection) = await asyncio.gather(read(request, "GetApp"), read_matrix(request))
     groups = await selection.most_frequent()
+    tests = selection.tests()
     return {
         "app": app,
         "matrix": matrix,
-        "rows": [(test, align_cells(test["cells"], matrix["builds"])) for test in selection.tests()],
+        "rows": [(test, align_cells(test["cells"], matrix["builds"])) for test in tests],
+        "quiet": {test["test_id"] for test in tests if is_quiet(test, datetime.now(UTC))},
         "found": selection.found,
         "groups": groups,
         "triages": {each["fingerprint"]: each["triage"] for each in map(orjson.loads, matrix.get("triages", ()))},
@@ -73,7 +80,8 @@ async def read_matrix(request: web.Request) -> tuple[dict[str, Any], "MatrixSele
 
 
 def _filters(request: web.Request) -> dict[str, str]:
-    return {name: request.query.get(name, "") for name in ("search", "class", "order")}
+    chosen = {name: request.query.get(name, "") for name in ("search", "class", "order")}
+    return {**chosen, "order": chosen["order"] or next(iter(ORDERS))}
 
 
 def _builds(request: web.Request) -> int:
@@ -87,7 +95,8 @@ class MatrixSelection:
     def __init__(self, search: str, classification: str, order: str) -> None:
         """Tests whose name contains the text, whatever its case, and which have the classification, if one is given.
 
-        `order`: by "class" or "score", each with what needs attention first; otherwise as they come, by name.
+        `order`: by "class" or "score", each with what needs attention first, and what does not as it comes, by name;
+        otherwise all by name.
         """
         self._search = search.casefold()
         self._class = classification
@@ -128,7 +137,8 @@ class MatrixSelection:
 
     def _place(self, test: Json) -> float:
         if self._order == "class":
-            return CLASSES.index(test["classification"] or CLASSES[-1])
+            name = test["classification"]
+            return LOUD.index(name) if name in LOUD else len(LOUD) + (not fails_now(test))
         return -float(test["flaky_score"]) if self._order == "score" else 0
 
     def _group_failures(self, test: Json) -> None:
@@ -143,6 +153,21 @@ class MatrixSelection:
                     newest = ("last_seen_at", "example_execution_id", "sample_message", "position")
                     known.update({name: failure.get(name) for name in newest})
                 known["first_seen_at"] = min(known["first_seen_at"], failure["first_seen_at"])
+
+
+def fails_now(test: Json) -> bool:
+    """Whether it fails on the newest of the builds on which it ran."""
+    return bool(test["cells"]) and outcome_of(test["cells"][0]) in ("failed", "flaky")
+
+
+def is_quiet(test: Json, now: datetime) -> bool:
+    """Whether nobody needs to look: it is stable, or it recovered and has not failed for a week on these builds."""
+    if test["classification"] in LOUD:
+        return False
+    failures = [failure["last_seen_at"] for cell in test["cells"] for failure in cell["failure_details"]]
+    return (
+        max(map(datetime.fromisoformat, failures), default=datetime.min.replace(tzinfo=UTC)) < now - RECOVERED_LONG_AGO
+    )
 
 
 def align_cells(cells: Iterable[Json], builds: Iterable[Json]) -> list[tuple[str, str, str] | None]:

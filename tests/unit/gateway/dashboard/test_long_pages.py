@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -12,7 +13,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.context import Caller
 from services.gateway.dashboard.assets import Assets
-from services.gateway.dashboard.matrix import GROUPS, TESTS, MatrixSelection
+from services.gateway.dashboard.matrix import GROUPS, TESTS, MatrixSelection, is_quiet
 from services.gateway.dashboard.pages import render_in_turns, set_up
 from services.gateway.dashboard.resources import OPERATIONS, read, read_parts
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
@@ -77,6 +78,7 @@ async def test_a_page_is_rendered_in_slices() -> None:
         "key": {"name": "Key", "scopes": ["read"]},
         "app": {"id": "7", "name": "Shop", "platform": "Android", "description": None},
         "matrix": matrix,
+        "quiet": set(),
         "rows": [(row(number), [("passed", "1 passed", "e")] * 50) for number in range(TESTS)],
         "found": TESTS,
         "groups": [],
@@ -122,6 +124,31 @@ def test_tests_are_chosen_and_sorted(chosen: dict[str, str], expected: list[str]
     selection = select(rows, **chosen)
     assert [test["test_id"] for test in selection.tests()] == expected
     assert (selection.found, selection.classes["flaky"]) == (len(expected), 2)
+
+
+def cell(*, failed: int, at: str) -> dict[str, Any]:
+    details = [{"fingerprint": "f", "reason": "r", "count": failed, "first_seen_at": at, "last_seen_at": at}]
+    counts = {"passed_runs": 1 - failed, "failed_runs": failed, "infra_failed_runs": 0}
+    return {"build_id": "b", "build_version": "1", **counts, "failure_details": details if failed else []}
+
+
+def test_the_worst_come_first_then_what_fails_now_then_the_others_by_name() -> None:
+    rows = [
+        row(0, classification="recovered", cells=[cell(failed=0, at="")]),
+        row(1, classification="insufficient_data", cells=[cell(failed=1, at="2026-11-29T12:00:00Z")]),
+        row(2, classification="flaky"),
+        row(3, classification="regressed"),
+    ]
+    assert [test["test_id"] for test in select(rows, order="class").tests()] == ["3", "2", "1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("classification", "failed_on", "quiet"),
+    [("recovered", 20, True), ("recovered", 28, False), ("broken", 1, False), ("stable", 20, True)],
+)
+def test_a_recovery_is_quiet_after_a_week(classification: str, failed_on: int, quiet: bool) -> None:
+    test = row(0, classification=classification, cells=[cell(failed=1, at=f"2026-11-{failed_on:02}T12:00:00.5Z")])
+    assert is_quiet(test, datetime(2026, 11, 29, tzinfo=UTC)) is quiet
 
 
 def test_a_page_has_the_tests_that_it_shows() -> None:
