@@ -294,6 +294,7 @@ def _filter(request: pb.ListExecutionsRequest) -> ExecutionFilter:
         rerun_of=request.rerun_of.lower() or None,
         created_after=read_datetime(request, "created_after"),
         created_before=read_datetime(request, "created_before"),
+        exact=request.exact,
         order=to_enum_member(ExecutionOrder, pb.ExecutionOrder, request.sort) or ExecutionOrder.NEWEST,
     )
 

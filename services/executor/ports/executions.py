@@ -32,7 +32,8 @@ class ExecutionOrder(StrEnum):
 class ExecutionFilter:
     """Which executions to list, in which order; None matches all.
 
-    The texts `branch`, `commit_sha`, `name`, `ci_run_id` and `started_by` match by prefix, in any case.
+    The texts `branch`, `commit_sha`, `name`, `ci_run_id` and `started_by` match by prefix, or with `exact` as a whole,
+    in any case.
     """
 
     status: Status | None = None
@@ -49,6 +50,7 @@ class ExecutionFilter:
     rerun_of: str | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
+    exact: bool = False
     order: ExecutionOrder = ExecutionOrder.NEWEST
 
 

@@ -75,10 +75,10 @@ class ExecutionLists:
         """None: nothing can match."""
         texts = {path: text for name, path in _TEXTS.items() if (text := _folded(getattr(wanted, name)))}
         exact = _exact(wanted)
-        rest = {**{path: _prefix(text) for path, text in texts.items()}, **exact}
+        rest = {**{path: text if wanted.exact else _prefix(text) for path, text in texts.items()}, **exact}
         lead: Document = {}
         for path, text in texts.items():
-            found = await self._values_of(path, text)
+            found = [text] if wanted.exact else await self._values_of(path, text)
             if not found:
                 return None
             if len(found) <= self._values:

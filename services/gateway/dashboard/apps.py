@@ -8,6 +8,7 @@ from aiohttp import web
 
 from services.gateway.dashboard.branches import read_broken
 from services.gateway.dashboard.comparisons import base_branch_of, repository_of
+from services.gateway.dashboard.executions import read_last_executions
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
@@ -33,7 +34,13 @@ async def list_apps(request: web.Request) -> Values:
         read(request, "ListAppHealth", **filters, page=query.get("page"), page_size=PAGE_SIZE),
         read(request, "ListApps", page_size=1),
     )
-    return {"apps": apps, "counts": counted["platform_counts"], "search": search or "", "platform": platform or ""}
+    return {
+        "apps": apps,
+        "newest": await read_last_executions(request, apps["items"]),
+        "counts": counted["platform_counts"],
+        "search": search or "",
+        "platform": platform or "",
+    }
 
 
 @with_session

@@ -7,6 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from services.gateway.dashboard.comparisons import base_branch_of, repository_of, repository_url
+from services.gateway.dashboard.executions import read_last_executions
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
@@ -85,7 +86,8 @@ async def list_branches(request: web.Request) -> Values:
             page_size=PAGE_SIZE,
         ),
     )
-    return {"app": app, "branches": branches, "query": {"search": search, "kind": kind}}
+    newest = await read_last_executions(request, branches["items"])
+    return {"app": app, "branches": branches, "newest": newest, "query": {"search": search, "kind": kind}}
 
 
 @with_session
@@ -110,7 +112,7 @@ async def show_pull_request(request: web.Request) -> Values:
 
 async def _show(request: web.Request, kind: str, name: str) -> Values:
     base_branch = base_branch_of(request).get("base_branch", USUAL_BASE)
-    its_executions = {"pr_number" if kind == "pull_request" else "branch": name}
+    its_executions = {"pr_number": name} if kind == "pull_request" else {"branch": name, "exact": "true"}
     app, workspace, named, base = await asyncio.gather(
         read(request, "GetApp"),
         read(request, "GetAppWorkspace"),
@@ -123,13 +125,15 @@ async def _show(request: web.Request, kind: str, name: str) -> Values:
     tested = await _newest_of(request, named["items"], workspace)
     own_base = kind == "branch" and name == base_branch
     base_build = None if own_base or not tested else _base_build(base["items"], tested)
-    compared, executions = await asyncio.gather(
+    compared, executions, newest = await asyncio.gather(
         _compare(request, tested, base_build) if tested else _nothing_compared(),
         read(request, "ListExecutions", app_id=app["id"], page_size=EXECUTIONS, **its_executions),
+        read_last_executions(request, [branch]),
     )
     return {
         "app": app,
         "item": branch,
+        "newest": newest.get(branch["last_execution_id"]),
         "address": pull_request_url(branch),
         "source_url": repository_url(branch["repository"]),
         "base_branch": base_branch,

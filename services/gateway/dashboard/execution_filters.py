@@ -20,6 +20,7 @@ FILTERS = (
     "source",
     "workflow_id",
     "rerun_of",
+    "exact",
 )
 # Those that the form shows at once.
 USUAL = ("name", "branch", "commit_sha", "app_id", "result", "sort")
