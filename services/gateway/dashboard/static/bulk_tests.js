@@ -4,18 +4,15 @@ import { call, exchange } from "./api.js";
 import { followApp, versionOf } from "./build_choices.js";
 import { allow, go, refuseUnreadable, runOnce, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
+import { select, selected, startSelection } from "./selection.js";
 import { showToast } from "./toast.js";
 
 const AT_ONCE = 4;
 const TRIES = 3; // to change the tags of a test that others change at the same time
 const LIST = "test-list";
 
-/** Listen to the boxes, the buttons and the forms. */
+/** Listen to the buttons and the forms. */
 function startBulk() {
-  document.addEventListener("change", ({ target }) => {
-    if (target.matches("[data-pick-all]")) for (const box of boxes()) box.checked = target.checked;
-    if (target.matches("[data-pick], [data-pick-all]")) showSelection();
-  });
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("button");
     if (button?.matches("[data-bulk-clear]")) select([]);
@@ -29,8 +26,7 @@ function startBulk() {
   });
   const run = document.querySelector('form[data-bulk="run"]');
   if (run) followApp(run.elements.app, run.elements.version, () => {});
-  addEventListener("pageshow", showSelection); // browsers keep checked boxes when somebody goes back
-  showSelection();
+  startSelection();
   allow("form[data-bulk]");
 }
 
@@ -39,30 +35,6 @@ const ACTIONS = {
   tag: (form) => changeTags(form),
   run: (form) => run(form),
 };
-
-function boxes() {
-  return [...document.querySelectorAll("[data-pick]")];
-}
-
-function selected() {
-  return boxes().filter(({ checked }) => checked).map(({ dataset }) => ({ id: dataset.pick, name: dataset.name }));
-}
-
-/** Select the tests with these ids, and no others. */
-function select(ids) {
-  for (const box of boxes()) box.checked = ids.includes(box.dataset.pick);
-  showSelection();
-}
-
-function showSelection() {
-  const count = selected().length;
-  const all = document.querySelector("[data-pick-all]");
-  document.querySelector("[data-bulk-actions]").hidden = count === 0;
-  document.querySelector("[data-bulk-count]").textContent = `${count} selected`;
-  if (!all) return;
-  all.checked = count > 0 && count === boxes().length;
-  all.indeterminate = count > 0 && !all.checked;
-}
 
 async function quarantine(form) {
   refuseUnreadable(form);

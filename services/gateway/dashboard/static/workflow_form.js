@@ -3,10 +3,11 @@ import { call, exchange } from "./api.js";
 import { followApp, versionOf } from "./build_choices.js";
 import { ChosenTests } from "./chosen_tests.js";
 import { allow, clear, go, runOnce, show } from "./forms.js";
+import { comparable, isSame, settingOf, withoutNulls } from "./setting_values.js";
+import { TestSearch } from "./test_search.js";
 import { keepToast, showToast } from "./toast.js";
 import { parseVariables } from "./variable_lines.js";
 
-const FOUND = 50;
 const NAMES = { test_ids: "the tests", build_config: "the builds", run_config: "the settings", env: "the variables", max_parallel: "the runs at a time" };
 
 class WorkflowForm {
@@ -17,7 +18,7 @@ class WorkflowForm {
     this.runConfig = JSON.parse(form.dataset.runConfig);
     this.etag = form.dataset.etag;
     this.read = this.fields();
-    this.startSearch();
+    new TestSearch(form, this.tests);
     form.addEventListener("submit", (event) => this.onSubmit(event));
     addEventListener("beforeunload", (event) => {
       if (!this.isSaved && this.isChanged) event.preventDefault();
@@ -132,76 +133,6 @@ class WorkflowForm {
     note.hidden = false;
     note.scrollIntoView({ block: "nearest" });
   }
-
-  startSearch() {
-    const field = document.getElementById("find");
-    const button = this.form.querySelector("[data-find]");
-    const search = () => runOnce(button, () => this.find(field.value.trim()), (error) => showToast(error.message, "failed"));
-    button.addEventListener("click", search);
-    field.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter") return;
-      event.preventDefault(); // it would send the form
-      search();
-    });
-    this.form.querySelector("[data-found]").addEventListener("click", ({ target }) => this.add(target.closest("button")));
-  }
-
-  async find(text) {
-    const search = new URLSearchParams({ search: text, page_size: FOUND });
-    const { items, total } = await call("GET", `/api/v1/tests?${search}`);
-    this.form.querySelector("[data-found]").replaceChildren(...items.map((test) => this.candidate(test)));
-    const status = document.getElementById("find-status");
-    if (!total) status.textContent = "No test has this in its name.";
-    else status.textContent = total > items.length ? `The newest ${items.length} of ${total}: type more of the name.` : `${total} found.`;
-  }
-
-  candidate({ id, name }) {
-    const item = document.createElement("li");
-    const text = document.createElement("bdi");
-    const isChosen = this.tests.ids.includes(id);
-    text.textContent = name;
-    const button = document.createElement("button");
-    Object.assign(button, { type: "button", className: "button small", textContent: isChosen ? "Added" : "Add", disabled: isChosen, ariaLabel: `Add ${name}` });
-    Object.assign(button.dataset, { add: id, name });
-    item.className = "row";
-    item.append(text, button);
-    return item;
-  }
-
-  add(button) {
-    if (!button?.dataset.add || this.tests.ids.includes(button.dataset.add)) return;
-    this.tests.add(button.dataset.add, button.dataset.name);
-    button.textContent = "Added";
-    const next = button.closest("li").nextElementSibling?.querySelector("button") ?? document.getElementById("find");
-    button.disabled = true;
-    next.focus();
-  }
-}
-
-function settingOf({ value, dataset }) {
-  if (value === "") return null;
-  if (dataset.setting === "number") return Number(value);
-  return dataset.setting === "boolean" ? value === "true" : value;
-}
-
-/** Null is what is absent, in settings and their folders. */
-function withoutNulls(value) {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
-  const entries = Object.entries(value).map(([name, each]) => [name, withoutNulls(each)]).filter(([, each]) => each !== null);
-  return entries.length ? Object.fromEntries(entries) : null;
-}
-
-function comparable(value) {
-  return Array.isArray(value) ? value : withoutNulls(value ?? null);
-}
-
-function isSame(one, other) {
-  return JSON.stringify(sorted(comparable(one))) === JSON.stringify(sorted(comparable(other)));
-}
-
-function sorted(value) {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])]));
 }
 
 for (const form of document.querySelectorAll("form[data-workflow-form]")) new WorkflowForm(form);
