@@ -10,9 +10,26 @@ from tests.e2e.conftest import fresh_key
 from tests.e2e.world import UNKNOWN, World
 from tests.shared_infrastructure import SharedStack
 
-LISTS = ("/", "/tests", "/executions", "/settings", "/settings/secrets", "/settings/quarantine")
+LISTS = (
+    "/",
+    "/executions",
+    "/failures",
+    "/settings",
+    "/settings/quarantine",
+    "/settings/secrets",
+    "/tests",
+    "/tests/flaky",
+    "/workflows",
+)
 OF_TEST = ("/tests/{test}/versions", "/tests/{test}/history")
-OF_APP = ("/apps/{app}", "/apps/{app}/matrix", "/apps/{app}/coverage", "/apps/{app}/builds/{build}")
+OF_APP = (
+    "/apps/{app}",
+    "/apps/{app}/branches",
+    "/apps/{app}/builds/{build}",
+    "/apps/{app}/coverage",
+    "/apps/{app}/durations",
+    "/apps/{app}/matrix",
+)
 
 
 async def test_an_unknown_address_is_a_page_for_people_only(visitor: Visitor, api: Api, anonymous: Api) -> None:
@@ -51,6 +68,10 @@ async def test_what_does_not_exist_has_one_page_whoever_owns_it(
         f"/apps/{other['id']}/builds/{build['id']}",
         *(f"/tests/{each}" for each in ("abc", UNKNOWN, their_test["id"])),
         *(f"/executions/{each}" for each in ("abc", UNKNOWN, their_execution["id"])),
+        *(f"/workflows/{each}" for each in ("abc", UNKNOWN, their_workflow["id"], f"{UNKNOWN}/edit")),
+        *(f"/apps/{each}/branches" for each in ("abc", UNKNOWN, theirs["id"])),
+        *(f"/apps/{each}/durations" for each in ("abc", UNKNOWN, theirs["id"])),
+        *(f"/apps/{app['id']}/{each}" for each in ("branches/none", "pull-requests/7", f"failures/{'0' * 16}")),
         *(f"/executions/{execution['id']}/runs/{each}" for each in ("abc", UNKNOWN)),
     ):
         answer = await member.page.goto(f"{member.url}{path}")
