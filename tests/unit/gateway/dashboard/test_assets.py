@@ -10,7 +10,7 @@ from aiohttp.test_utils import make_mocked_request
 from services.gateway.dashboard.assets import FOLDER, Assets
 
 TEMPLATES = FOLDER.parent / "templates"
-PARTS = re.compile(r"{% set parts = \[(.*)\] %}")
+PARTS = re.compile(r"{% set parts = \[([^\]]*)\]")
 
 
 def imported(assets: Assets, *scripts: str) -> set[str]:
