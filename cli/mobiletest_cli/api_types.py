@@ -128,6 +128,7 @@ class ImportTestsResult(TypedDict):
     notices: list[FileRemark]
     flows_order: list[str]
     continue_on_failure: bool
+    unparsed: list[FileRemark]
 
 
 class LlmConfig(TypedDict):

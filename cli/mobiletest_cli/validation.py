@@ -9,7 +9,7 @@ from mobiletest_automation.flows.printable import visible
 from mobiletest_automation.flows.workspace_config import Remark
 from mobiletest_cli.workspace import Workspace
 
-ERROR, NOTICE = "error", "notice"
+ERROR, WARNING, NOTICE = "error", "warning", "notice"
 EXCERPT_CHARACTERS = 100
 _TAB = "    "
 _YAML_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
@@ -17,7 +17,7 @@ _YAML_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 @dataclass(frozen=True)
 class Problem:
-    """An error or a notice about a file of a workspace; line and column count from 1, None for the file as a whole."""
+    """What is to be said about a file of a workspace; line and column count from 1, None for the file as a whole."""
 
     file: str
     line: int | None
@@ -40,6 +40,11 @@ def validate(workspace: Workspace) -> list[Problem]:
     left_out = {} if workspace.selected else workspace.left_out
     missed = [Problem(path, None, None, f"left out: {why}", NOTICE) for path, why in left_out.items()]
     return list(dict.fromkeys([*errors, *notices, *missed]))
+
+
+def warn_of_sentences(workspace: Workspace) -> list[Problem]:
+    """The sentences that no rule parses: runs fail at them without a model."""
+    return [_problem(remark, WARNING) for remark in workspace.find_unparsed()]
 
 
 def _problem(remark: Remark, severity: str) -> Problem:

@@ -22,7 +22,7 @@ from mobiletest_automation.flows.workspace import (
     may_be_flow,
 )
 from mobiletest_automation.flows.workspace import Workspace as FlowWorkspace
-from mobiletest_automation.flows.workspace_config import CONFIG_FILES, CONFIG_KEYS
+from mobiletest_automation.flows.workspace_config import CONFIG_FILES, CONFIG_KEYS, Remark
 from mobiletest_automation.flows.workspace_files import (
     MANIFEST,
     TEXT_BYTES,
@@ -112,6 +112,12 @@ class Workspace:
     def find_flows(self) -> FoundWorkspace | None:
         """The flows with their problems; None if they are not known: `invalid` says why."""
         return self._flows if isinstance(self._flows, FoundWorkspace) else None
+
+    def find_unparsed(self) -> Sequence[Remark]:
+        """The sentences of the flows that no rule parses; none if the flows are not known."""
+        from mobiletest_automation.sentences.unparsed import SentenceCheck
+
+        return find_flows(self.flow_workspace, SentenceCheck()).unparsed if self.find_flows() is not None else ()
 
     @property
     def invalid(self) -> InvalidWorkspace | None:

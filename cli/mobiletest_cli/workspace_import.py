@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from mobiletest_cli.api import Api, judging_a_file
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.output import Output
-from mobiletest_cli.validation import Problem, render
+from mobiletest_cli.validation import WARNING, Problem, render
 from mobiletest_cli.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def import_folder(
     for notice in answer["notices"]:
         for line in _rendered(notice, "notice", files):
             output.say(line)
+    _warn(api, output, answer, files)
     _check(answer, files)
     counts = (answer["created_count"], answer["changed_count"], answer["unchanged_count"])
     output.say("Imported {}: {} new, {} changed, {} unchanged.".format(answer["workspace"], *counts))
@@ -39,6 +40,7 @@ def validate_folder(api: Api, output: Output, files: Workspace, workspace: str |
         CliError: as in `import_folder`.
     """
     answer = _send(api, files, workspace, None, dry_run=True)
+    _warn(api, output, answer, files)
     _check(answer, files)
     count = answer["created_count"] + answer["changed_count"] + answer["unchanged_count"]
     output.say(f"Validated {count} flow{'' if count == 1 else 's'}.")
@@ -59,6 +61,16 @@ def _send(api: Api, files: Workspace, workspace: str | None, app_id: str | None,
             headers={"Content-Type": "application/zip"},
         )
     return cast("ImportTestsResult", api.document(response))
+
+
+def _warn(api: Api, output: Output, answer: ImportTestsResult, files: Workspace) -> None:
+    """Say which sentences no rule parses, if the server has no model; a server that does not know gives no warning."""
+    unparsed = answer.get("unparsed") or []
+    if not unparsed or api.get("settings/limits").get("models_available") is not False:
+        return
+    for remark in unparsed:
+        for line in _rendered(remark, WARNING, files):
+            output.say(line)
 
 
 def _check(answer: ImportTestsResult, files: Workspace) -> None:

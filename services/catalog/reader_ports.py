@@ -35,8 +35,8 @@ class FlowReader(Protocol):
 class WorkspaceReader(Protocol):
     """Reads the workspaces that are imported."""
 
-    async def read(self, path: Path) -> FoundWorkspace:
-        """The workspace in a zip archive.
+    async def read(self, path: Path, *, sentences: bool = False) -> FoundWorkspace:
+        """The workspace in a zip archive; with the `sentences` that no rule parses, which takes longer.
 
         Raises:
             InvalidValue: the archive or its config.yaml is not accepted, or takes too much.

@@ -26,6 +26,7 @@ from mobiletest_automation.flows.workspace_files import (
     normalize_path,
 )
 from mobiletest_automation.flows.workspace_media import FILE_BYTES, MediaFile
+from mobiletest_automation.sentences.unparsed import SentenceCheck
 from services.catalog.model.values import InvalidValue
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
 from services.chassis.child_process import preload
@@ -36,6 +37,8 @@ LIMITS = JobLimits(cpu_seconds=30, wall_seconds=120, memory_bytes=256 * 2**20, a
 CHILDREN = 2
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED, _UTF8 = 0x1, 0x800
+# Ends a request that asks for the sentences, too: no path of a file in a workspace has a NUL.
+_SENTENCES = b"\0\0"
 
 
 class ChildWorkspaceReader:
@@ -46,9 +49,9 @@ class ChildWorkspaceReader:
         turns = FairTurns(CHILDREN, per_org=1, waiting_per_org=8, waiting=32)
         self._children = ChildPool("workspaces", answer, turns, limits)
 
-    async def read(self, path: Path) -> FoundWorkspace:
+    async def read(self, path: Path, *, sentences: bool = False) -> FoundWorkspace:
         """See the port."""
-        return parse_answer(await self._call(os.fsencode(path)))
+        return parse_answer(await self._call(workspace_request(path, sentences=sentences)))
 
     async def read_file(self, path: Path, name: str) -> bytes:
         """See the port."""
@@ -61,6 +64,11 @@ class ChildWorkspaceReader:
             raise InvalidValue(
                 "file", f"reading the folder failed: {failure}; import it in parts", "too_long"
             ) from None
+
+
+def workspace_request(path: Path, *, sentences: bool) -> bytes:
+    """What a child is asked to read a workspace, with its sentences if they are to be checked."""
+    return os.fsencode(path) + (_SENTENCES if sentences else b"")
 
 
 def parse_answer(text: bytes) -> FoundWorkspace:
@@ -83,19 +91,21 @@ def parse_answer(text: bytes) -> FoundWorkspace:
         order=tuple(workspace["order"]),
         continue_on_failure=workspace["continue_on_failure"],
         is_part=workspace["is_part"],
+        unparsed=_remarks(workspace["unparsed"]),
     )
 
 
 def answer(request: bytes) -> bytes:
     """What a child does with the path of an archive: the workspace in it as JSON, or why it is refused.
 
-    With a NUL and the path of a file in the workspace after it: the content of the file.
+    With a NUL and the path of a file in the workspace after it: the content of the file. With two: the sentences that
+    no rule parses, too.
     """
-    path, _, name = request.partition(b"\0")
+    path, _, name = request.removesuffix(_SENTENCES).partition(b"\0")
     if name:
         return read_file(os.fsdecode(path), name.decode())
     try:
-        workspace = read_workspace(os.fsdecode(path))
+        workspace = read_workspace(os.fsdecode(path), SentenceCheck() if request.endswith(_SENTENCES) else None)
     except HostileArchive as problem:
         workspace = {"kind": "hostile_archive", "message": str(problem)}
     except InvalidWorkspace as problem:
@@ -103,21 +113,22 @@ def answer(request: bytes) -> bytes:
     return json.dumps(workspace).encode()
 
 
-def read_workspace(path: str) -> dict[str, Any]:
-    """The workspace in an archive, as JSON values.
+def read_workspace(path: str, sentences: SentenceCheck | None = None) -> dict[str, Any]:
+    """The workspace in an archive, as JSON values; with the sentences that no rule parses, if there is a check of them.
 
     Raises:
         HostileArchive: the archive exceeds a limit, or is made to deceive.
         InvalidWorkspace: the files make no workspace.
     """
     with open_archive(path) as files:
-        found_workspace = find_flows(files.workspace)
+        found_workspace = find_flows(files.workspace, sentences)
     return {
         "flows": [_entry(flow) for flow in found_workspace.flows],
         "notices": _values(found_workspace.notices),
         "order": found_workspace.order,
         "continue_on_failure": found_workspace.continue_on_failure,
         "is_part": found_workspace.is_part,
+        "unparsed": _values(found_workspace.unparsed),
     }
 
 

@@ -249,6 +249,7 @@ def _limits(shared: Resources, stores: _Stores) -> LimitUseCases:
         ledger=MongoModelUsage(shared.mongo),
         evidence=MongoRetainedRuns(shared.transactions),
         screens=stores.screens,
+        workers=MongoWorkers(shared.mongo, seconds=shared.settings.lease_seconds),
         clock=SystemClock(),
     )
 

@@ -439,7 +439,7 @@ class RunLimitsServicer(limits_pb2_grpc.RunLimitsServicer):
     ) -> limits_pb2.ListRunLimitsResponse:
         in_use = await self._usecases.in_use()
         limits = [types_pb2.Limit(name=each.name, limit=each.limit, used=each.used) for each in in_use]
-        return limits_pb2.ListRunLimitsResponse(limits=limits)
+        return limits_pb2.ListRunLimitsResponse(limits=limits, models_available=await self._usecases.has_models())
 
 
 class ExecutionFactsServicer(facts_pb2_grpc.ExecutionFactsServicer):

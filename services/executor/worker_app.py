@@ -118,6 +118,7 @@ def _heartbeat(shared: Resources, worker: Worker, pools: PooledDevices) -> Heart
             running=len(worker.active),
             stopping=worker.is_draining,
             pools=tuple(pools.reports()),
+            has_models=settings.llm_endpoint is not None,
         )
 
     workers = MongoWorkers(shared.mongo, seconds=settings.lease_seconds)

@@ -2,11 +2,12 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import defects_shown
@@ -75,7 +76,7 @@ async def test_tests_are_filtered_and_the_address_says_how(member: Visitor, worl
     await member.open(page.url.removeprefix(member.url))
     await expect(page.get_by_label("Name")).to_have_value("log")
     await page.get_by_role("link", name="smoke").click()
-    await expect(page.get_by_label("Tag")).to_have_value("smoke")
+    await expect(page.get_by_label("Tag", exact=True)).to_have_value("smoke")
     await page.get_by_role("link", name="Log in").click()
     await expect(page.get_by_role("heading", name="Log in", level=1)).to_be_visible()
     await member.open("/tests?tag=nightly")
@@ -135,6 +136,34 @@ async def test_mistakes_are_shown_with_line_and_column_while_one_types(member: V
     await expect(problems.get_by_role("listitem")).to_have_count(0)
     await steps.fill("- assertTrue: ${TOTAL} == 5\n")
     await expect(problems.get_by_role("listitem")).to_contain_text("Line 1, column 15")
+
+
+async def test_a_sentence_that_no_rule_parses_is_a_warning_without_a_model(member: Visitor, world: World) -> None:
+    test = await world.test(SENTENCES)
+    page = member.page
+    await member.open(f"/tests/{test['id']}")
+    steps, problems = page.get_by_label("Steps"), page.get_by_role("region", name="Problems")
+    await steps.fill('- Launch the app\n- Buy the cheapest blanket\n- Tap "Log in"\n')
+    await expect(problems.get_by_role("status")).to_have_text("1 warning.")
+    await expect(problems.get_by_role("listitem")).to_contain_text("warning Line 2, column 3")
+    await expect(problems.get_by_role("listitem")).to_contain_text('"Buy the cheapest blanket": the rules do not')
+    await expect(steps).to_have_attribute("aria-invalid", "false")
+    assert await defects_shown(member) == {}
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("status").filter(has_text="Saved as version 2")).to_be_visible()
+    for available in (True, None):
+        limits = {"limits": [], "allowed_models": ["*"], "models_available": available}
+        await page.route("**/api/v1/settings/limits", partial(_answer, limits))
+        await steps.fill(f"- Launch the app\n- Buy the cheapest blanket {available}\n- tapOnn: x\n")
+        await expect(problems.get_by_role("status")).to_have_text("1 problem, the first on line 3, column 3.")
+        await steps.fill(f"- Launch the app\n- Buy the cheapest blanket {available}\n")
+        await expect(problems.get_by_role("status")).to_have_text("None found.")
+        await expect(problems.get_by_role("listitem")).to_have_count(0)
+        await page.unroute("**/api/v1/settings/limits")
+
+
+async def _answer(answer: Any, route: Route) -> None:
+    await route.fulfill(json=answer)
 
 
 async def test_a_text_without_steps_is_a_problem(member: Visitor, world: World) -> None:

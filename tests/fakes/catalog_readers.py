@@ -10,14 +10,14 @@ from mobiletest_automation.flows.workspace import FoundWorkspace
 from services.catalog.flow_reader import read_flow
 from services.catalog.model.builds import Inspection, RejectedArtifact
 from services.catalog.model.tests import ReadFlow, Step
-from services.catalog.workspace_reader import answer, parse_answer, read_file
+from services.catalog.workspace_reader import answer, parse_answer, read_file, workspace_request
 
 
 class FakeWorkspaceReader:
     """Reads workspaces in this process."""
 
-    async def read(self, path: Path) -> FoundWorkspace:
-        return parse_answer(answer(os.fsencode(path)))
+    async def read(self, path: Path, *, sentences: bool = False) -> FoundWorkspace:
+        return parse_answer(answer(workspace_request(path, sentences=sentences)))
 
     async def read_file(self, path: Path, name: str) -> bytes:
         return read_file(os.fsdecode(path), name)

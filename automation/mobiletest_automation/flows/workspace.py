@@ -2,7 +2,7 @@
 
 import json
 import posixpath
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -12,6 +12,7 @@ from mobiletest_automation.flows.labels import NAME_LIMIT, TAG_LIMIT, TAGS_LIMIT
 from mobiletest_automation.flows.loader import load_flow
 from mobiletest_automation.flows.nodes import DocumentError, Node, Notice, quote, suggest
 from mobiletest_automation.flows.parser import split_steps
+from mobiletest_automation.flows.steps import Flow
 from mobiletest_automation.flows.workspace_config import (
     CONFIG_FILES,
     Remark,
@@ -45,7 +46,8 @@ class InvalidWorkspace(ValueError):
 class WorkspaceFlow:
     """A flow that the workspace selects: its steps as JSON text, with the `files` that they need; or its problems.
 
-    `positions` are those of the steps, as `positions.write_positions` writes them.
+    `positions` are those of the steps, as `positions.write_positions` writes them. `unparsed` are the sentences that no
+    rule parses, if that was checked.
     """
 
     path: str
@@ -56,13 +58,14 @@ class WorkspaceFlow:
     problems: tuple[Remark, ...] = ()
     positions: str = ""
     notices: tuple[Remark, ...] = ()
+    unparsed: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FoundWorkspace:
     """The selected flows of a workspace, by path; `order` are the paths of those that run first.
 
-    `is_part`: the flows were named, so that the workspace may have others.
+    `is_part`: the flows were named, so that the workspace may have others. `unparsed`: see WorkspaceFlow.
     """
 
     flows: Sequence[WorkspaceFlow]
@@ -70,8 +73,10 @@ class FoundWorkspace:
     order: tuple[str, ...] = ()
     continue_on_failure: bool = True
     is_part: bool = False
+    unparsed: tuple[Remark, ...] = ()
 
 
+SentenceCheck: TypeAlias = Callable[[Flow], tuple[Notice, ...]]
 NO_OTHERS: Mapping[str, bytes] = MappingProxyType({})
 # The path and the name of each flow.
 Names: TypeAlias = Sequence[tuple[str, str]]
@@ -103,9 +108,12 @@ class Workspace:
         self.config = self._read_config()
         self._paths = self._check_named() if named else self._select(sorted({*texts, *others}))
 
-    def flows(self) -> Iterator[WorkspaceFlow]:
-        """The flows that the configuration selects, by path, each read with the files that it runs."""
-        return filter(None, map(self._read_flow, self._paths))
+    def flows(self, sentences: SentenceCheck | None = None) -> Iterator[WorkspaceFlow]:
+        """The flows that the configuration selects, by path, each read with the files that it runs.
+
+        `sentences` says which of their sentences no rule parses.
+        """
+        return filter(None, (self._read_flow(path, sentences) for path in self._paths))
 
     def order(self, flows: Names, refused: Collection[str] = ()) -> tuple[tuple[str, ...], tuple[Remark, ...]]:
         """The paths of the flows that run first, in this order, and notices. `refused` are the names of others.
@@ -165,7 +173,7 @@ class Workspace:
             'config.yaml that says which files are flows, such as flows: "**"'
         )
 
-    def _read_flow(self, path: str) -> WorkspaceFlow | None:
+    def _read_flow(self, path: str, sentences: SentenceCheck | None) -> WorkspaceFlow | None:
         """The flow in a file; None if its tags are not selected, or if it is no flow but a configuration."""
         text = self._texts.get(path)
         if text is None:
@@ -183,6 +191,7 @@ class Workspace:
             notices=tuple(map(_remark, loaded.notices)),
             files=loaded.files,
             positions=loaded.positions,
+            unparsed=tuple(map(_remark, sentences(loaded.flow))) if sentences is not None else (),
         )
 
     def _read_refused(self, path: str, text: str, problems: Sequence[DocumentError]) -> WorkspaceFlow | None:
@@ -197,14 +206,15 @@ class Workspace:
         return replace(refused, tags=tags or ())
 
 
-def find_flows(workspace: Workspace) -> FoundWorkspace:
-    """Read the flows that a workspace selects.
+def find_flows(workspace: Workspace, sentences: SentenceCheck | None = None) -> FoundWorkspace:
+    """Read the flows that a workspace selects; with the sentences that no rule parses, if there is a check of them.
 
     Raises:
         InvalidWorkspace: they are too large together.
     """
     notices, flows, size, positions = [*workspace.config.notices], [], 0, 0
-    for flow in workspace.flows():
+    unparsed: list[Remark] = []
+    for flow in workspace.flows(sentences):
         notices += flow.notices
         size += len(flow.steps)
         if size > STEPS_BYTES:
@@ -213,11 +223,14 @@ def find_flows(workspace: Workspace) -> FoundWorkspace:
         positions += len(flow.positions)
         kept_positions = flow.positions if positions <= POSITIONS_LENGTH else ""
         problems = flow.problems[:PROBLEMS_LIMIT] or _label_problems(flow)
-        flows.append(replace(flow, problems=problems, positions=kept_positions, notices=()))
+        unparsed += flow.unparsed[: NOTICES_LIMIT - len(unparsed)]
+        flows.append(replace(flow, problems=problems, positions=kept_positions, notices=(), unparsed=()))
     names = [(flow.path, flow.name) for flow in flows if not flow.problems]
     order, missing = workspace.order(names, [flow.name for flow in flows if flow.problems])
     kept = (*notices, *repeated_names(names), *missing)[:NOTICES_LIMIT]
-    return FoundWorkspace(flows, kept, order, workspace.config.continue_on_failure, bool(workspace.named))
+    return FoundWorkspace(
+        flows, kept, order, workspace.config.continue_on_failure, bool(workspace.named), tuple(unparsed)
+    )
 
 
 def _label_problems(flow: WorkspaceFlow) -> tuple[Remark, ...]:

@@ -22,7 +22,7 @@ from mobiletest_cli.interruption import Interrupted
 from mobiletest_cli.local_run.devices import ChosenDevice, ThisMachine, choose_device
 from mobiletest_cli.local_run.flow_editor import FlowEditor
 from mobiletest_cli.local_run.interactive import TerminalHuman, check_terminal, read_line
-from mobiletest_cli.local_run.preparation import prepare
+from mobiletest_cli.local_run.preparation import has_models, prepare
 from mobiletest_cli.local_run.results import EvidenceFolder, LocalResults, LocalRun
 from mobiletest_cli.local_run.runner import CLOSE_SECONDS, LocalRunner, Plan
 from mobiletest_cli.local_run.sessions import OneDevice, running_hub
@@ -231,7 +231,7 @@ async def _open_models(stack: AsyncExitStack, environ: Mapping[str, str]) -> Mod
     Raises:
         CliError: a variable cannot be used.
     """
-    if not environ.get("MOBILETEST_LLM_BASE_URL"):
+    if not has_models(environ):
         return None
     from mobiletest_cli.local_run.models import open_models, read_settings
 

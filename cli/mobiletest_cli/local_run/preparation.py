@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -25,7 +26,7 @@ from mobiletest_cli.local_run.step_selection import select_steps
 from mobiletest_cli.output import Output
 from mobiletest_cli.selection import read_file, select
 from mobiletest_cli.shell_variables import shell_variables
-from mobiletest_cli.validation import ERROR, render, validate
+from mobiletest_cli.validation import ERROR, NOTICE, render, validate, warn_of_sentences
 from mobiletest_cli.workspace import Workspace, find_files
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def prepare(
         CliError: a flow, a step, a variable or the app cannot be used.
     """
     files = find_files(wanted.paths)
-    found_workspace = _checked_flows(output, files)
+    found_workspace = _checked_flows(output, files, has_models=has_models(os.environ))
     chosen = select(
         _as_imported(found_workspace),
         files.selected,
@@ -75,13 +76,20 @@ def prepare(
     return plan, files
 
 
-def _checked_flows(output: Output, files: Workspace) -> FoundWorkspace:
-    """The flows of the folder, after what is to be noticed was said.
+def has_models(environ: Mapping[str, str]) -> bool:
+    """Whether the environment names an endpoint of language models."""
+    return bool(environ.get("MOBILETEST_LLM_BASE_URL"))
+
+
+def _checked_flows(output: Output, files: Workspace, *, has_models: bool) -> FoundWorkspace:
+    """The flows of the folder, after what is to be noticed was said; of sentences, if there is no model to ask.
 
     Raises:
         CliError: one of them cannot be run.
     """
     problems = validate(files)
+    if not has_models:
+        problems += warn_of_sentences(files)
     lines = {
         severity: [
             line
@@ -89,9 +97,9 @@ def _checked_flows(output: Output, files: Workspace) -> FoundWorkspace:
             if (problem.severity == ERROR) == (severity == ERROR)
             for line in render(problem, files.text(problem.file), files.display_path(problem.file))
         ]
-        for severity in (ERROR, "notice")
+        for severity in (ERROR, NOTICE)
     }
-    for line in lines["notice"]:
+    for line in lines[NOTICE]:
         output.say(line)
     found_workspace = files.find_flows()
     if lines[ERROR] or found_workspace is None:

@@ -255,6 +255,7 @@ def report_message(report: ImportReport) -> tests_pb2.ImportTestsResponse:
         ],
         missing=map(_test_message, report.missing),
         notices=_remark_messages(report.notices),
+        unparsed=_remark_messages(report.contents.unparsed),
         flows_order=report.contents.order,
         continue_on_failure=report.contents.continue_on_failure,
     )

@@ -115,7 +115,7 @@ class ImportUseCases:
             self._uploads.receive(arrive, _check_size, expected=new.expected_bytes) as arrived,
             arrived.open() as file,
         ):
-            found_workspace = await self._workspaces.read(file.path)
+            found_workspace = await self._workspaces.read(file.path, sentences=new.dry_run)
             flows = [flow for flow in found_workspace.flows if not flow.problems]
             if new.dry_run:
                 return await self._report(new, found_workspace, await self._preview(new, flows))

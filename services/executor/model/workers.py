@@ -49,7 +49,10 @@ class PoolReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerReport:
-    """What a worker reports of itself; `id` is that of the process, `name` that of its instance."""
+    """What a worker reports of itself; `id` is that of the process, `name` that of its instance.
+
+    `has_models`: it may ask a language model; None: it is of a version that does not say so.
+    """
 
     id: str
     name: str
@@ -57,6 +60,7 @@ class WorkerReport:
     running: int = 0
     stopping: bool = False
     pools: tuple[PoolReport, ...] = ()
+    has_models: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,14 @@ class Fleet:
         """Whether any worker, even a lost one, has devices of the platform that the organisation may use."""
         pools = (pool for worker in self._workers for pool in worker.report.pools)
         return any(pool.platform is platform and pool.accepts(org_id) for pool in pools)
+
+    def has_models(self, org_id: str) -> bool | None:
+        """Whether a worker for the organisation, even a lost one, may ask a model; None unless all that work say so."""
+        workers = [view.worker for view in self.visible_to(org_id)]
+        if any(worker.report.has_models for worker in workers):
+            return True
+        present = [worker for worker in workers if worker.state is not WorkerState.LOST]
+        return False if present and all(worker.report.has_models is False for worker in present) else None
 
     def _view(self, worker: KnownWorker, org_id: str) -> WorkerView:
         own = [pool for pool in worker.report.pools if pool.accepts(org_id)]

@@ -13,8 +13,9 @@ from services.chassis.limit_refusals import limit_reached
 from services.chassis.org_counts import Numbers, OrgCounts
 from services.executor.model.organisation_limits import ModelDay, OrganisationLimits, StartedRuns
 from services.executor.model.runs import PLAN_BYTES
+from services.executor.model.workers import Fleet
 from services.executor.ports.baselines import Baselines
-from services.executor.ports.executions import Executions
+from services.executor.ports.executions import Executions, Workers
 from services.executor.ports.organisation_limits import EvidenceBytes, ModelUsageLedger, OrganisationLimitsSource
 from services.executor.ports.screens import ScreenBytes
 
@@ -48,6 +49,7 @@ class LimitUseCases:
         ledger: ModelUsageLedger,
         evidence: EvidenceBytes,
         screens: ScreenBytes,
+        workers: Workers,
         clock: Clock,
     ) -> None:
         self._executions = executions
@@ -56,6 +58,7 @@ class LimitUseCases:
         self._ledger = ledger
         self._evidence = evidence
         self._screens = screens
+        self._workers = workers
         self._clock = clock
 
     async def in_use(self) -> Sequence[LimitInUse]:
@@ -82,6 +85,10 @@ class LimitUseCases:
             ("screen_bytes", limits.screen_bytes, screens),
         )
         return [LimitInUse(name, limit, used) for name, limit, used in uses if limit is not None]
+
+    async def has_models(self) -> bool | None:
+        """Whether runs of the organisation may ask a model; None if no worker says so."""
+        return Fleet(await self._workers.all()).has_models(current().org_id)
 
     async def _runs(self, today: date) -> tuple[int, int, StartedRuns]:
         """Those that wait, those in progress, and those that were started."""

@@ -107,11 +107,15 @@ def limits_in_use(catalog: Invocation, executor: Invocation, counted: Sequence[C
             used = each.used(context.caller.org_id)
             own.append(types_pb2.Limit(name=each.name, limit=getattr(context.limits, each.name), used=used))
         context.response_headers["Warning"] = LIMITS_MISSING
+        available: bool | None = None
         with suppress(grpc.aio.AioRpcError, DomainError, TimeoutError):
             runs = await executor(executor_pb2.ListRunLimitsRequest(), context, timeout)
             limits.limits.extend(runs.limits)
+            available = runs.models_available if runs.HasField("models_available") else None
             del context.response_headers["Warning"]
-        return limits_pb2.GetLimitsResponse(limits=[*own, *limits.limits], allowed_models=limits.allowed_models)
+        return limits_pb2.GetLimitsResponse(
+            limits=[*own, *limits.limits], allowed_models=limits.allowed_models, models_available=available
+        )
 
     return invoke
 

@@ -65,6 +65,10 @@ async def test_a_build_is_uploaded_once_downloaded_and_deleted(shop: Shell) -> N
 async def test_flows_are_pushed_and_pulled(shop: Shell) -> None:
     tried = await shop.document("tests", "push", "--dry-run")
     assert (tried["created_count"], (await shop.document("tests", "list"))["items"]) == (2, [])
+    shop.write({".maestro/kind.yaml": "- Be kind\n"})
+    warned = await shop.ok("tests", "push", "--dry-run")
+    assert 'kind.yaml:1:3: warning: "Be kind": the rules do not understand this sentence' in warned.err
+    (shop.folder / ".maestro/kind.yaml").unlink()
     pushed = await shop.ok("tests", "push")
     assert "Imported Shop: 2 new, 0 changed, 0 unchanged." in pushed.err
     shop.write({".maestro/log-in.yaml": LOG_IN + "- back\n"})

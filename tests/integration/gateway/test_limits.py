@@ -115,7 +115,7 @@ class TestShown:
 
     async def test_limits_of_all_services_are_in_one_list(self, client: Client, backends: FakeBackends) -> None:
         runs = [types_pb2.Limit(name="queued_runs", limit=10, used=0)]
-        backends.on("ListRunLimits", lambda _: executor_pb2.ListRunLimitsResponse(limits=runs))
+        backends.on("ListRunLimits", lambda _: executor_pb2.ListRunLimitsResponse(limits=runs, models_available=False))
         answer = await client("GET", "/api/v1/settings/limits", key=limit(backends, requests_per_second=7, uploads=3))
         assert answer.status == 200
         shown = {each.pop("name"): each for each in answer.json["limits"]}
@@ -124,7 +124,7 @@ class TestShown:
         assert shown["uploads"] == {"limit": 3, "used": 0}
         assert shown["api_keys"] == {"limit": 5, "used": 2}
         assert shown["queued_runs"] == {"limit": 10, "used": 0}
-        assert answer.json["allowed_models"] == ["*"]
+        assert (answer.json["allowed_models"], answer.json["models_available"]) == (["*"], False)
         assert "Warning" not in answer.headers
 
     async def test_without_the_executor_its_limits_are_missing(self, client: Client, backends: FakeBackends) -> None:
@@ -135,3 +135,4 @@ class TestShown:
         answer = await client("GET", "/api/v1/settings/limits")
         assert (answer.status, "executor" in answer.headers["Warning"]) == (200, True)
         assert {each["name"] for each in answer.json["limits"]} >= {"api_keys", "streams"}
+        assert answer.json["models_available"] is None

@@ -59,6 +59,13 @@ async def test_a_child_reads_what_this_process_would(tmp_path: Path) -> None:
     assert [(flow.path, bool(flow.problems)) for flow in workspace.flows] == [("a/x.yaml", False), ("a/y.yaml", True)]
 
 
+async def test_a_child_finds_the_sentences_that_no_rule_parses(tmp_path: Path) -> None:
+    path = save(tmp_path, zip_files({"a.yaml": "- Go back\n- Make it nice\n", "b.yaml": "- Be kind\n"}))
+    workspace = await ChildWorkspaceReader().read(path, sentences=True)
+    assert [(each.file, each.line, each.column) for each in workspace.unparsed] == [("a.yaml", 2, 3), ("b.yaml", 1, 3)]
+    assert not (await ChildWorkspaceReader().read(path)).unparsed
+
+
 async def test_a_child_reads_the_pictures_that_flows_need(tmp_path: Path) -> None:
     files = {"w/a.yaml": "- addMedia: [p/cat.png]\n", "w/p/cat.png": PNG, "w/p/dog.png": PNG + b"!"}
     path, reader = save(tmp_path, zip_files(files)), ChildWorkspaceReader()

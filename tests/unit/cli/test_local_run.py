@@ -177,6 +177,13 @@ def test_a_setting_of_models_that_cannot_be_used_is_refused_and_leaves_nothing(
     assert (ended.code, message in ended.err, [*temporary.iterdir()]) == (USAGE, True, [])
 
 
+def test_a_sentence_that_no_rule_parses_is_a_warning_without_a_model(shell: LocalShell) -> None:
+    shell.write(a=f"{PASSING}- Make it nice\n")
+    warning = 'warning: "Make it nice": the rules do not understand this sentence'
+    assert warning in shell.run().err
+    assert warning not in shell.run(MOBILETEST_LLM_BASE_URL="http://127.0.0.1:9").err
+
+
 @pytest.mark.parametrize(
     "option",
     [

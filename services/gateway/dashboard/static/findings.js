@@ -1,6 +1,6 @@
 // What a check of steps has found, as a list beside the editor.
 
-/** An item of the list: whether it is a problem or a notice, a button that leads to its place, and its message. */
+/** An item of the list: whether it is a problem, a warning or a notice, a button that leads to its place, and its message. */
 export function findingItem({ line, column, message }, outcome, kind) {
   const item = document.createElement("li");
   const badge = document.createElement("span");
@@ -28,9 +28,10 @@ function place({ line, column }) {
 }
 
 /** One sentence about all of them. */
-export function summary(problems, notices) {
+export function summary(problems, warnings, notices) {
   if (problems.length) return `${counted(problems, "problem")}, the first on ${place(problems[0]).toLowerCase()}.`;
-  return notices.length ? `${counted(notices, "notice")}.` : "None found.";
+  const others = [counted(warnings, "warning"), counted(notices, "notice")].filter((text) => !text.startsWith("0"));
+  return others.length ? `${others.join(", ")}.` : "None found.";
 }
 
 function counted(list, noun) {

@@ -65,15 +65,16 @@ export class StepSource {
     if (note) note.hidden = !this.isChanged;
   }
 
-  show({ problems, notices }) {
+  show({ problems, warnings, notices }) {
     this.marked = new Set(problems.map((problem) => problem.line));
     this.number();
     this.area.setAttribute("aria-invalid", String(problems.length > 0));
     this.form.querySelector("[data-problems]").replaceChildren(
       ...problems.map((problem) => findingItem(problem, "failed", "problem")),
+      ...warnings.map((warning) => findingItem(warning, "flaky", "warning")),
       ...notices.map((notice) => findingItem(notice, "no-verdict", "notice")),
     );
-    this.say(summary(problems, notices));
+    this.say(summary(problems, warnings, notices));
   }
 
   say(text) {

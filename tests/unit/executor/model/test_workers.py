@@ -144,3 +144,19 @@ def test_a_run_that_is_not_due_pauses() -> None:
 def test_a_worker_takes_no_runs_while_it_stops() -> None:
     stopping = worker("a", pool(), stopping=True)
     assert (stopping.state, stopping.free_slots) == (WorkerState.STOPPING, 0)
+
+
+@pytest.mark.parametrize(
+    ("workers", "expected"),
+    [
+        ([], None),
+        ([worker("a", pool(), has_models=False)], False),
+        ([worker("a", pool(), has_models=False), worker("b", pool(), has_models=True)], True),
+        ([worker("a", pool(), has_models=False), worker("b", pool(), has_models=True, silent=True)], True),
+        ([worker("a", pool(), has_models=False), worker("b", pool())], None),
+        ([worker("a", pool(), has_models=False, silent=True)], None),
+        ([worker("a", pool(), has_models=False), worker("b", pool(organisation=OTHER), has_models=True)], False),
+    ],
+)
+def test_models_are_missing_only_if_every_worker_says_so(workers: list[KnownWorker], expected: bool | None) -> None:
+    assert Fleet(workers).has_models(MINE) is expected
