@@ -8,7 +8,6 @@ from aiohttp import web
 
 from services.gateway.dashboard.branches import read_broken
 from services.gateway.dashboard.comparisons import base_branch_of, repository_of
-from services.gateway.dashboard.executions import read_last_executions
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
@@ -36,7 +35,6 @@ async def list_apps(request: web.Request) -> Values:
     )
     return {
         "apps": apps,
-        "newest": await read_last_executions(request, apps["items"]),
         "counts": counted["platform_counts"],
         "search": search or "",
         "platform": platform or "",

@@ -7,7 +7,6 @@ from typing import Any
 from aiohttp import web
 
 from services.gateway.dashboard.comparisons import base_branch_of, repository_of, repository_url
-from services.gateway.dashboard.executions import read_last_executions
 from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
@@ -75,8 +74,9 @@ async def list_branches(request: web.Request) -> Values:
     """A page of the branches and pull requests of an app, searched by the beginning of their names."""
     query = request.query
     search, kind = query.get("search", "").strip(), query.get("kind", "")
-    app, branches = await asyncio.gather(
+    app, workspace, branches = await asyncio.gather(
         read(request, "GetApp"),
+        read(request, "GetAppWorkspace"),
         read(
             request,
             "ListAppBranches",
@@ -86,8 +86,8 @@ async def list_branches(request: web.Request) -> Values:
             page_size=PAGE_SIZE,
         ),
     )
-    newest = await read_last_executions(request, branches["items"])
-    return {"app": app, "branches": branches, "newest": newest, "query": {"search": search, "kind": kind}}
+    health = {build["build_id"]: build for build in workspace["build_health"]}
+    return {"app": app, "branches": branches, "health": health, "query": {"search": search, "kind": kind}}
 
 
 @with_session
@@ -125,15 +125,13 @@ async def _show(request: web.Request, kind: str, name: str) -> Values:
     tested = await _newest_of(request, named["items"], workspace)
     own_base = kind == "branch" and name == base_branch
     base_build = None if own_base or not tested else _base_build(base["items"], tested)
-    compared, executions, newest = await asyncio.gather(
+    compared, executions = await asyncio.gather(
         _compare(request, tested, base_build) if tested else _nothing_compared(),
         read(request, "ListExecutions", app_id=app["id"], page_size=EXECUTIONS, **its_executions),
-        read_last_executions(request, [branch]),
     )
     return {
         "app": app,
         "item": branch,
-        "newest": newest.get(branch["last_execution_id"]),
         "address": pull_request_url(branch),
         "source_url": repository_url(branch["repository"]),
         "base_branch": base_branch,

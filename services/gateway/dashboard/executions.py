@@ -1,7 +1,6 @@
 """The pages of executions: all of them, one with its runs, and the queue."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -57,16 +56,6 @@ async def show_execution(request: web.Request) -> Values:
         "repeated": repeated,
         **gate,
     }
-
-
-async def read_last_executions(request: web.Request, rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """By id, the executions that these rows name as `last_execution_id`, as far as they are kept: how the newest run
-    ended says little about the others of its execution.
-    """
-    ids = sorted({row["last_execution_id"] for row in rows if row["last_execution_id"]})
-    reading = (read_part("execution", read(request, "GetExecution", execution_id=id_)) for id_ in ids)
-    parts = await asyncio.gather(*reading)
-    return {id_: part["execution"] for id_, part in zip(ids, parts, strict=True) if part["execution"]}
 
 
 async def find_run(request: web.Request) -> str:
