@@ -6,9 +6,10 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
+from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.branches import read_broken
 from services.gateway.dashboard.comparisons import base_branch_of, repository_of
-from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
 
@@ -23,7 +24,7 @@ MAX_SCREENS = 50
 OPENED_SCREENS = 5
 
 
-@with_session
+@with_apps
 async def list_apps(request: web.Request) -> Values:
     """A page of the apps, worst first, searched by name and platform."""
     query = request.query
@@ -41,7 +42,7 @@ async def list_apps(request: web.Request) -> Values:
     }
 
 
-@with_session
+@with_apps
 async def show_app(request: web.Request) -> Values:
     """An app with its workspace, newest builds and executions, attached tests, and tests to attach."""
     query = request.query
@@ -87,7 +88,7 @@ def _with_cancelled(point: dict[str, Any]) -> dict[str, Any]:
     return {**point, "no-verdict": without, "cancelled": cancelled}
 
 
-@with_session
+@with_apps
 async def show_build(request: web.Request) -> Values:
     """A build of the app in the address.
 
@@ -124,7 +125,7 @@ async def show_build(request: web.Request) -> Values:
     }
 
 
-@with_session
+@with_apps
 async def show_screen_changes(request: web.Request) -> Values:
     """What changed on the screens since another build.
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from aiohttp import web
 
+from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.comparisons import base_branch_of, repository_of, repository_url
-from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
 
@@ -69,7 +70,7 @@ async def _compare(request: web.Request, build: Json, base: str | None = None) -
     )
 
 
-@with_session
+@with_apps
 async def list_branches(request: web.Request) -> Values:
     """A page of the branches and pull requests of an app, searched by the beginning of their names."""
     query = request.query
@@ -90,7 +91,7 @@ async def list_branches(request: web.Request) -> Values:
     return {"app": app, "branches": branches, "health": health, "query": {"search": search, "kind": kind}}
 
 
-@with_session
+@with_apps
 async def show_branch(request: web.Request) -> Values:
     """A branch: what it broke, what fails on the base branch anyway, its builds and executions.
 
@@ -100,7 +101,7 @@ async def show_branch(request: web.Request) -> Values:
     return await _show(request, "branch", request.match_info["name"])
 
 
-@with_session
+@with_apps
 async def show_pull_request(request: web.Request) -> Values:
     """A pull request: as a branch.
 

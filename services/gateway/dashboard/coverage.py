@@ -10,8 +10,9 @@ import orjson
 from aiohttp import web
 
 from services.chassis.turns import in_turns
+from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.error_pages import PageUnknown, parse_page
-from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_parts
 from services.gateway.dashboard.tests import default_version, start_request
 
@@ -26,7 +27,7 @@ _MISSING = ("never run", "stale", "cancelled")
 Json = Mapping[str, Any]
 
 
-@with_session
+@with_apps
 async def show_coverage(request: web.Request) -> Values:
     """A page of the attached tests of an app, those without a result first."""
     app, coverage = await asyncio.gather(read(request, "GetApp"), read_parts(request, "GetAppCoverage"))

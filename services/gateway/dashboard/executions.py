@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.comparisons import base_branch_of
 from services.gateway.dashboard.error_pages import PageUnknown
 from services.gateway.dashboard.execution_filters import RESULTS, USUAL, read_filters, to_parameters
@@ -19,23 +20,19 @@ NO_GATE = {"gate": None, "gate_refusal": None}
 RUNS_PAGE_SIZE, REPETITIONS = 100, 5
 PAGE_SIZE = 50
 WORKERS_PAGE_SIZE = 100
-# Apps to choose from.
-APPS = 100
 POLL_SECONDS = 3
 
 
-@with_session
+@with_apps
 async def list_executions(request: web.Request) -> Values:
     """A page of the executions that match the filters in the address."""
     filters = read_filters(request.query)
-    executions, apps = await asyncio.gather(
-        read(request, "ListExecutions", page=request.query.get("page"), page_size=50, **to_parameters(filters)),
-        read(request, "ListApps", page_size=APPS),
-    )
-    return {"executions": executions, "filters": filters, "apps": apps["items"], "results": RESULTS, "usual": USUAL}
+    page = request.query.get("page")
+    executions = await read(request, "ListExecutions", page=page, page_size=PAGE_SIZE, **to_parameters(filters))
+    return {"executions": executions, "filters": filters, "results": RESULTS, "usual": USUAL}
 
 
-@with_session
+@with_apps
 async def show_execution(request: web.Request) -> Values:
     """An execution with its runs, the worst first, and its gate once it has ended; the check of a proposal has none."""
     execution, runs, repeated = await asyncio.gather(

@@ -7,31 +7,27 @@ from typing import Any
 
 from aiohttp import web
 
-from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.app_names import with_apps
+from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_tagged
 
 FILTERS = ("search", "app_id", "state")
 STATES = ("open", "known", "fixed")
 PAGE_SIZE = 50
-# Apps to choose from; others are chosen by their page.
-APPS = 100
 TREND_DAYS = 60
 
 Json = Mapping[str, Any]
 
 
-@with_session
+@with_apps
 async def list_failures(request: web.Request) -> Values:
     """A page of the groups that match, seen last first."""
     filters = {name: text for name in FILTERS if (text := request.query.get(name, "").strip())}
-    failures, apps = await asyncio.gather(
-        read(request, "ListFailures", page=request.query.get("page"), page_size=PAGE_SIZE, **filters),
-        read(request, "ListApps", page_size=APPS),
-    )
-    return {"failures": failures, "apps": apps["items"], "filters": filters, "states": STATES}
+    failures = await read(request, "ListFailures", page=request.query.get("page"), page_size=PAGE_SIZE, **filters)
+    return {"failures": failures, "filters": filters, "states": STATES}
 
 
-@with_session
+@with_apps
 async def show_failure(request: web.Request) -> Values:
     """A group with its tests, builds and variants, and the form for what is known about it."""
     app, failure, (triage, _) = await asyncio.gather(

@@ -12,8 +12,9 @@ import orjson
 from aiohttp import web
 
 from services.chassis.turns import in_turns
+from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.error_pages import PageUnknown
-from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_parts
 
 # How many builds can be chosen; the first is the default.
@@ -34,7 +35,7 @@ RECOVERED_LONG_AGO = timedelta(days=7)
 Json = Mapping[str, Any]
 
 
-@with_session
+@with_apps
 async def show_matrix(request: web.Request) -> Values:
     """The tests of an app on its newest builds, or on a page of older ones.
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from aiohttp import web
 
+from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.comparisons import base_branch_of, repository_url
-from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.dashboard.step_proposals import read_proposal
 from services.gateway.dashboard.traces import trace_of
@@ -15,7 +16,7 @@ from services.gateway.dashboard.traces import trace_of
 Json = Mapping[str, Any]
 
 
-@with_session
+@with_apps
 async def show_run(request: web.Request) -> Values:
     """A run with its attempts, their steps and screens, and what the gate and the report of its test say of it."""
     execution, run = await asyncio.gather(read(request, "GetExecution"), read(request, "GetRun"))

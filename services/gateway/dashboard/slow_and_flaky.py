@@ -6,11 +6,12 @@ from typing import Any
 
 from aiohttp import web
 
+from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.csv_lists import listed
-from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read
 
-PAGE_SIZE, APPS = 50, 100
+PAGE_SIZE = 50
 # How many builds can be chosen; the first is the default.
 BUILDS = ("10", "20", "50")
 # A test became slower or faster by this part of its time, and by so many seconds; less is noise.
@@ -24,14 +25,12 @@ DURATIONS = ("test_id", "test_name", "seconds", "former_seconds")
 Json = Mapping[str, Any]
 
 
-@with_session
+@with_apps
 async def list_flaky(request: web.Request) -> Values:
     """A page of the flaky tests of all apps, or of one."""
-    apps, flaky = await asyncio.gather(
-        read(request, "ListApps", page_size=APPS),
-        read(request, "ListFlakyTests", page=request.query.get("page"), page_size=PAGE_SIZE, **_of_app(request)),
-    )
-    return {"apps": apps["items"], "flaky": flaky, "app_id": request.query.get("app_id", "")}
+    page = request.query.get("page")
+    flaky = await read(request, "ListFlakyTests", page=page, page_size=PAGE_SIZE, **_of_app(request))
+    return {"flaky": flaky, "app_id": request.query.get("app_id", "")}
 
 
 def _of_app(request: web.Request) -> Json:
@@ -42,7 +41,7 @@ def _of_app(request: web.Request) -> Json:
 flaky_csv = listed("flaky-tests", "ListFlakyTests", FLAKY, 100, _of_app)
 
 
-@with_session
+@with_apps
 async def list_durations(request: web.Request) -> Values:
     """A page of the tests of an app, the slowest first, each with its time on the newest builds."""
     app, durations = await asyncio.gather(

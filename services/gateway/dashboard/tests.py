@@ -8,14 +8,15 @@ import orjson
 from aiohttp import web
 
 from services.chassis.turns import in_turns
-from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.app_names import with_apps
+from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_parts, read_tagged
 from services.gateway.dashboard.step_text import write_steps
 from services.gateway.http.json_responses import HttpError
 
 FILTERS = ("search", "platform", "tag", "classification", "app_id")
 CLASSIFICATIONS = ("broken", "regressed", "flaky", "recovered", "stable", "insufficient_data")
-PAGE_SIZE, APPS = 50, 100
+PAGE_SIZE = 50
 # Apps of a test that its page offers to run it on.
 STARTED_APPS = 20
 
@@ -24,39 +25,36 @@ T = TypeVar("T")
 RUNS, SCREEN_RUNS, SCORED_APPS = 50, 20, 3
 
 
-@with_session
+@with_apps
 async def list_tests(request: web.Request) -> Values:
     """A page of the tests that fit; of one app with their last results and classifications."""
     filters = {name: text for name in FILTERS if (text := request.query.get(name, "").strip())}
-    tests, apps, reports = await asyncio.gather(
+    tests, reports = await asyncio.gather(
         read(request, "ListTests", page=request.query.get("page"), page_size=PAGE_SIZE, **filters),
-        read(request, "ListApps", page_size=APPS),
         _read_reports(request, filters.get("app_id")),
     )
     return {
         "tests": tests,
-        "apps": apps["items"],
         "filters": filters,
         "results": await _results(reports, {test["id"] for test in tests["items"]}),
         "classifications": CLASSIFICATIONS,
     }
 
 
-@with_session
+@with_apps
 async def new_test(request: web.Request) -> Values:
     """The form for a new test."""
-    apps = await read(request, "ListApps", page_size=APPS)
-    return {"apps": apps["items"], "app_id": request.query.get("app_id", "")}
+    return {"app_id": request.query.get("app_id", "")}
 
 
-@with_session
+@with_apps
 async def show_steps(request: web.Request) -> Values:
     """A test with its steps to edit; `etag` makes sure that nobody else's change is overwritten."""
     test, etag = await read_tagged(request, "GetTest")
     return {"test": test, "etag": etag, "text": await asyncio.to_thread(write_steps, test["steps"] or ())}
 
 
-@with_session
+@with_apps
 async def show_starts(request: web.Request) -> Values:
     """The apps of a test, each with the build on which it runs now and the request that starts exactly that."""
     test = await read(request, "GetTest")
@@ -138,7 +136,7 @@ async def _results(reports: tuple[Json, Json] | None, test_ids: Collection[str])
     return {test_id: {**rows.get(test_id, {}), **item} for test_id, item in items.items()}
 
 
-@with_session
+@with_apps
 async def show_history(request: web.Request) -> Values:
     """A page of the runs, newest first, and how the test is classified on its apps, at most three of them."""
     page = request.query.get("page")
@@ -148,7 +146,7 @@ async def show_history(request: web.Request) -> Values:
     return {"test": test, "runs": runs, "scores": await _scores(request, test)}
 
 
-@with_session
+@with_apps
 async def show_last_screen(request: web.Request) -> Values:
     """The newest screen whose page source was recorded, of the newest 20 runs."""
     test, runs = await asyncio.gather(

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import orjson
 from aiohttp import web
 
-from services.gateway.dashboard.pages import Values, render, with_session
+from services.gateway.dashboard.app_names import with_apps
+from services.gateway.dashboard.pages import Values, render
 from services.gateway.dashboard.resources import read, read_tagged
 from services.gateway.dashboard.step_text import write_steps
 from services.gateway.http.json_responses import HttpError
@@ -48,7 +49,7 @@ class VersionDifference:
         return sum(line.kind == "removed" for line in self.lines)
 
 
-@with_session
+@with_apps
 async def show_versions(request: web.Request) -> Values:
     """A page of the versions, and the difference of those in `from` and `to`, otherwise of the newest two."""
     query = request.query

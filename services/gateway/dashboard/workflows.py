@@ -8,8 +8,9 @@ import orjson
 from aiohttp import web
 
 from services.chassis.turns import list_in_turns
+from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.coverage import paginate
-from services.gateway.dashboard.pages import Values, with_session
+from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_parts, read_tagged
 from services.gateway.dashboard.workflow_settings import env_lines, settings_of
 from services.gateway.http.json_responses import HttpError
@@ -24,7 +25,7 @@ PLATFORMS = (("Android", "android_build"), ("iOS", "ios_build"))
 Json = Mapping[str, Any]
 
 
-@with_session
+@with_apps
 async def list_workflows(request: web.Request) -> Values:
     """A page of the workflows, searched by name, each with its last execution and the apps that it names."""
     search = request.query.get("search", "").strip()
@@ -76,7 +77,7 @@ def builds_of(workflow: Json, apps: Mapping[str, Json | None]) -> list[Json]:
     ]
 
 
-@with_session
+@with_apps
 async def show_workflow(request: web.Request) -> Values:
     """A workflow with a page of its tests, what it can start on, and a page of its executions."""
     query, workflow_id = request.query, request.match_info["workflow_id"]
@@ -106,7 +107,7 @@ def _count_for(tests: Collection[Json], platform: str) -> int:
     return sum(test["platform"] in (None, platform) for test in tests)
 
 
-@with_session
+@with_apps
 async def new_workflow(request: web.Request) -> Values:
     """The form for a new workflow."""
     apps = await read(request, "ListApps", page_size=APPS)
@@ -121,7 +122,7 @@ async def new_workflow(request: web.Request) -> Values:
     }
 
 
-@with_session
+@with_apps
 async def edit_workflow(request: web.Request) -> Values:
     """The form with a workflow; `etag` makes sure that nobody else's change is overwritten."""
     (workflow, etag), tests, apps = await asyncio.gather(

@@ -12,6 +12,7 @@ from aiohttp.test_utils import make_mocked_request
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.context import Caller
+from services.gateway.dashboard.app_names import AppNames
 from services.gateway.dashboard.assets import Assets
 from services.gateway.dashboard.matrix import GROUPS, TESTS, MatrixSelection, is_quiet
 from services.gateway.dashboard.pages import render_in_turns, set_up
@@ -76,6 +77,7 @@ async def test_a_page_is_rendered_in_slices() -> None:
     matrix = {"builds": builds, "tests": [1], "test_count": 1, "total_builds": 50, "page": 1, "page_size": 50}
     values = {
         "key": {"name": "Key", "scopes": ["read"]},
+        "app_names": AppNames([], 0),
         "app": {"id": "7", "name": "Shop", "platform": "Android", "description": None},
         "matrix": matrix,
         "quiet": set(),
