@@ -39,9 +39,12 @@ class AppNames:
             return self._named[name, platform] > 1
         return any(name == each for each, _ in self._named)
 
-    def text(self, app_id: str, name: str) -> str:
-        """For a choice: "Courier (Android)", or "Courier (Android, 29647356)" where there are two of it."""
-        marks = (self.platform(app_id), app_id[:SHORT_ID] if self.is_shared(app_id, name) else "")
+    def text(self, app_id: str, name: str, *, of_platform: bool = False) -> str:
+        """For a choice: "Courier (Android)", or "Courier (Android, 29647356)" where there are two of it; without the
+        platform among choices `of_platform`.
+        """
+        platform = "" if of_platform else self.platform(app_id)
+        marks = (platform, app_id[:SHORT_ID] if self.is_shared(app_id, name) else "")
         marked = ", ".join(filter(None, marks))
         return f"{name} ({marked})" if marked else name
 

@@ -29,6 +29,11 @@ def test_a_short_id_is_shown_only_where_a_platform_has_the_name_twice(app_id: st
     assert NAMES.text(app_id, name) == text
 
 
+def test_choices_of_one_platform_do_not_repeat_it() -> None:
+    assert NAMES.text("1" * 36, "Courier", of_platform=True) == "Courier (11111111)"
+    assert NAMES.text("4" * 36, "Bank", of_platform=True) == "Bank"
+
+
 def test_a_deleted_app_is_not_taken_for_one_that_is_left() -> None:
     assert NAMES.text("5" * 36, "Bank") == "Bank (55555555)"
     assert NAMES.text("5" * 36, "Gone") == "Gone"
