@@ -1,8 +1,9 @@
 """Workflows: made, changed, started on a build, and listed with how they ended."""
 
+from functools import partial
 from typing import Any
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import HOSTILE, defects
@@ -128,6 +129,37 @@ async def test_a_workflow_runs_on_the_build_that_is_chosen(member: Visitor, worl
     await expect(page.get_by_role("table").last.get_by_text("passed", exact=True)).to_be_visible()
     await member.open(f"/workflows?search={workflow['name'].lower()}")
     await expect(page.get_by_role("row", name=workflow["name"]).get_by_text("passed")).to_be_visible()
+
+
+async def test_a_pin_to_a_build_that_does_not_exist_says_so(member: Visitor, world: World) -> None:
+    """In the list, on the page and in the form, also where more builds exist than the form lists; and of tests."""
+    app = await world.app(name="Shop")
+    await world.build(app, "1.0.0")
+    test = await world.test()
+    await world.attach(app, test, pinned_version="9.9.8")
+    config = {"android_build": {"app_id": app["id"], "pinned_version": "9.9.9"}}
+    workflow = await world.workflow(test, build_config=config)
+    page = member.page
+    for path in ("/workflows", f"/workflows/{workflow['id']}"):
+        await member.open(path)
+        await expect(page.get_by_text("No build has the version 9.9.9")).to_be_visible()
+    for path in ("", "/versions", "/history", "/run", "/try"):
+        await member.open(f"/tests/{test['id']}{path}")
+        await expect(page.locator("#test-header").get_by_text("9.9.8 no such build")).to_be_visible()
+    await page.route("**/builds?page_size=100", partial(_answer, {"items": [], "has_next": True}))
+    await member.open(f"/workflows/{workflow['id']}/edit")
+    await expect(page.get_by_role("combobox", name="Build")).to_have_value("9.9.9")
+    await expect(page.get_by_role("option", name="9.9.9 (no such build)")).to_have_count(1)
+    await world.build(app, "9.9.9")
+    await member.open(f"/workflows/{workflow['id']}/edit")
+    await expect(page.get_by_role("combobox", name="Build")).to_have_value("9.9.9")
+    await expect(page.get_by_role("option", name="9.9.9 (no such build)")).to_have_count(0)
+    await member.open(f"/workflows/{workflow['id']}")
+    await expect(page.get_by_text("no such build")).to_have_count(0)
+
+
+async def _answer(answer: Any, route: Route) -> None:
+    await route.fulfill(json=answer)
 
 
 async def test_a_workflow_is_deleted_by_its_name(member: Visitor, world: World, api: Api) -> None:

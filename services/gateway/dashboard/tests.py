@@ -10,6 +10,7 @@ from aiohttp import web
 from services.chassis.turns import in_turns
 from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.pages import Values
+from services.gateway.dashboard.pins import find_missing, pins_of, read_header
 from services.gateway.dashboard.resources import read, read_parts, read_tagged
 from services.gateway.dashboard.step_text import write_steps
 from services.gateway.http.json_responses import HttpError
@@ -51,7 +52,8 @@ async def new_test(request: web.Request) -> Values:
 async def show_steps(request: web.Request) -> Values:
     """A test with its steps to edit; `etag` makes sure that nobody else's change is overwritten."""
     test, etag = await read_tagged(request, "GetTest")
-    return {"test": test, "etag": etag, "text": await asyncio.to_thread(write_steps, test["steps"] or ())}
+    text, header = await asyncio.gather(asyncio.to_thread(write_steps, test["steps"] or ()), read_header(request, test))
+    return {**header, "etag": etag, "text": text}
 
 
 @with_apps
@@ -62,21 +64,13 @@ async def show_starts(request: web.Request) -> Values:
     apps = await asyncio.gather(*(read(request, "GetApp", app_id=each["app_id"]) for each in attachments))
     selected = [{"test_id": test["id"], "version_number": test["version_number"]}]
     starts = []
-    exist = await asyncio.gather(*(_has_build(request, each) for each in attachments))
-    for app, attachment, has_build in zip(apps, attachments, exist, strict=True):
+    missing = await find_missing(request, pins_of(test, STARTED_APPS))
+    for app, attachment in zip(apps, attachments, strict=True):
         version = attachment["pinned_version"] or default_version(app)
+        has_build = (app["id"], attachment["pinned_version"]) not in missing
         body = {**start_request(app, version, selected, name=test["name"]), "override_build_config": True}
         starts.append((app, attachment, version, has_build, body))
-    return {"test": test, "starts": starts}
-
-
-async def _has_build(request: web.Request, attachment: Json) -> bool:
-    """Whether a build has the version to which a test is pinned; true without a pin."""
-    version = attachment["pinned_version"]
-    if version is None:
-        return True
-    builds = await read(request, "ListBuilds", app_id=attachment["app_id"], version=version, page_size=1)
-    return bool(builds["total"])
+    return {"test": test, "missing_pins": missing, "starts": starts}
 
 
 def default_version(app: Mapping[str, Any]) -> str | None:
@@ -143,7 +137,8 @@ async def show_history(request: web.Request) -> Values:
     test, runs = await asyncio.gather(
         read(request, "GetTest"), read_report(read(request, "ListTestRuns", page=page, page_size=RUNS))
     )
-    return {"test": test, "runs": runs, "scores": await _scores(request, test)}
+    header, scores = await asyncio.gather(read_header(request, test), _scores(request, test))
+    return {**header, "runs": runs, "scores": scores}
 
 
 @with_apps
@@ -153,7 +148,7 @@ async def show_last_screen(request: web.Request) -> Values:
         read(request, "GetTest"), read_report(read(request, "ListTestRuns", page_size=SCREEN_RUNS))
     )
     screens = (_screen(run) for run in runs["items"]) if runs else ()
-    return {"test": test, "runs": runs, "screen": next(filter(None, screens), None)}
+    return {**await read_header(request, test), "runs": runs, "screen": next(filter(None, screens), None)}
 
 
 async def _scores(request: web.Request, test: Mapping[str, Any]) -> Sequence[tuple[Mapping[str, Any], Any]]:

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.pages import Values, render
+from services.gateway.dashboard.pins import read_header
 from services.gateway.dashboard.resources import read, read_tagged
 from services.gateway.dashboard.step_text import write_steps
 from services.gateway.http.json_responses import HttpError
@@ -63,7 +64,7 @@ async def show_versions(request: web.Request) -> Values:
     before, after = await asyncio.gather(_version(request, older, latest), _version(request, newer, latest))
     difference = await asyncio.to_thread(compare_steps, before["steps"], after["steps"])
     return {
-        "test": test,
+        **await read_header(request, test),
         "etag": etag,
         "versions": versions,
         "before": before,

@@ -11,6 +11,7 @@ from services.chassis.turns import list_in_turns
 from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.coverage import paginate
 from services.gateway.dashboard.pages import Values
+from services.gateway.dashboard.pins import Pin, find_missing
 from services.gateway.dashboard.resources import read, read_parts, read_tagged
 from services.gateway.dashboard.workflow_settings import env_lines, settings_of
 from services.gateway.http.json_responses import HttpError
@@ -37,7 +38,11 @@ async def list_workflows(request: web.Request) -> Values:
         asyncio.gather(*(_last_execution(request, workflow["id"]) for workflow in items)),
         _named_apps(request, items),
     )
-    rows = [(workflow, execution, builds_of(workflow, apps)) for workflow, execution in zip(items, last, strict=True)]
+    missing = await find_missing(request, _pins(items))
+    rows = [
+        (workflow, execution, builds_of(workflow, apps, missing))
+        for workflow, execution in zip(items, last, strict=True)
+    ]
     return {"workflows": workflows, "rows": rows, "search": search}
 
 
@@ -69,10 +74,23 @@ def _choices(workflow: Json) -> list[tuple[str, Json]]:
     return [(platform, config[field]) for platform, field in PLATFORMS if config.get(field)]
 
 
-def builds_of(workflow: Json, apps: Mapping[str, Json | None]) -> list[Json]:
-    """The builds of a workflow: platform, app (None if it was deleted) and version (None: the current one)."""
+def _pins(workflows: Sequence[Json]) -> list[Pin]:
+    builds = [build for workflow in workflows for _, build in _choices(workflow)]
+    return [(build["app_id"], build["pinned_version"]) for build in builds if build["pinned_version"]]
+
+
+def builds_of(workflow: Json, apps: Mapping[str, Json | None], missing: Collection[Pin]) -> list[Json]:
+    """The builds of a workflow: platform, app (None if it was deleted) and version (None: the current one).
+
+    `is_missing`: no build has the version.
+    """
     return [
-        {"platform": platform, "app": apps.get(build["app_id"]), "version": build["pinned_version"]}
+        {
+            "platform": platform,
+            "app": apps.get(build["app_id"]),
+            "version": build["pinned_version"],
+            "is_missing": (build["app_id"], build["pinned_version"]) in missing,
+        }
         for platform, build in _choices(workflow)
     ]
 
@@ -87,11 +105,11 @@ async def show_workflow(request: web.Request) -> Values:
         read(request, "ListExecutions", workflow_id=workflow_id, page=query.get("page"), page_size=EXECUTIONS),
         read(request, "ListApps", page_size=APPS),
     )
-    named = await _named_apps(request, [workflow])
+    named, missing = await asyncio.gather(_named_apps(request, [workflow]), find_missing(request, _pins([workflow])))
     rows = await list_in_turns(map(orjson.loads, tests["items"]))
     return {
         "workflow": workflow,
-        "builds": builds_of(workflow, named),
+        "builds": builds_of(workflow, named, missing),
         "tests": {**paginate(rows, query.get("tests", "")), "total": tests["total"]},
         "counts": {platform: _count_for(rows, platform) for platform, _ in PLATFORMS},
         "executions": executions,

@@ -11,7 +11,7 @@ export function followApp(apps, builds, changed) {
     builds.replaceChildren();
     changed();
     if (!app) return;
-    const listed = await list(app);
+    const listed = await list(app, builds.dataset.chosen);
     if (apps.value !== app) return; // another one was chosen meanwhile
     builds.replaceChildren(...options(builds, apps.selectedOptions[0].dataset.current, listed));
     changed();
@@ -32,20 +32,25 @@ export function versionOf(builds) {
   return (builds.options.length ? builds.value : builds.dataset.chosen) || null;
 }
 
-async function list(app) {
+/** The newest builds of an app; `isMissing`: none of all has the version that is chosen. */
+async function list(app, chosen) {
+  const path = `/api/v1/apps/${app}/builds`;
   try {
-    return await call("GET", `/api/v1/apps/${app}/builds?page_size=${BUILDS}`);
+    const { items, has_next: hasMore } = await call("GET", `${path}?page_size=${BUILDS}`);
+    const isListed = !chosen || items.some(({ version }) => version === chosen);
+    const found = isListed || !hasMore ? null : await call("GET", `${path}?${new URLSearchParams({ version: chosen, page_size: 1 })}`);
+    return { items, isMissing: !isListed && !found?.total };
   } catch {
-    return { items: [], has_next: true }; // the current build and the chosen one can still be chosen
+    return { items: [], isMissing: false }; // the current build and the chosen one can still be chosen
   }
 }
 
-function options(builds, current, { items, has_next: hasMore }) {
+function options(builds, current, { items, isMissing }) {
   const { chosen, follows } = builds.dataset;
   const versions = items.map(({ version }) => version);
   if (current && !versions.includes(current)) versions.unshift(current);
   const choices = versions.map((version) => choice(version, version === current ? `${version} (current)` : version));
-  if (chosen && !versions.includes(chosen)) choices.push(choice(chosen, hasMore ? chosen : `${chosen} (no such build)`));
+  if (chosen && !versions.includes(chosen)) choices.push(choice(chosen, isMissing ? `${chosen} (no such build)` : chosen));
   if (follows !== undefined) choices.unshift(choice("", `Its current build${current ? `, now ${current}` : ""}`));
   const wanted = chosen || (follows === undefined ? current : "");
   const selected = choices.find(({ value }) => value === wanted) ?? choices[0];
