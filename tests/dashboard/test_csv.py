@@ -33,6 +33,8 @@ async def test_lists_have_a_file_with_what_their_filters_show(member: Visitor, w
     assert [row["id"] for row in await rows_of(member, f"/workflows?search={workflow['name']}")] == [workflow["id"]]
     assert [row["test_id"] for row in await rows_of(member, f"{home}/coverage?state=passed")] == [test["id"]]
     assert [row["1.0.0"] for row in await rows_of(member, f"{home}/matrix?search={test['name']}")] == ["passed"]
+    (slow,) = await rows_of(member, f"{home}/durations")
+    assert (slow["test_id"], slow["former_seconds"]) == (test["id"], "")
     assert [row["status"] for row in await rows_of(member, f"{home}/builds/{build['id']}")] == ["completed"]
 
 

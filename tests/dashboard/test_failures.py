@@ -7,6 +7,7 @@ from playwright.async_api import expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import HOSTILE, defects
+from tests.dashboard.test_csv import rows_of
 from tests.e2e.client import created
 from tests.e2e.test_gate import Ci
 
@@ -48,6 +49,8 @@ async def test_a_failure_is_found_by_its_message_and_written_about(member: Visit
     await expect(notice.locator(".badge.info")).to_have_text("known")
     await member.open(f"/apps/{failing['app_id']}/matrix")
     await expect(page.locator("section .badge.info")).to_have_text("known")
+    (row,) = await rows_of(member, "/failures?state=known")
+    assert (row["fingerprint"], row["triage.ticket_url"]) == (path.rpartition("/")[2], "https://tickets.example/PAY-7")
     for state, count in (("known", 1), ("fixed", 0)):
         await member.open(f"/failures?state={state}")
         await expect(page.locator("tbody tr")).to_have_count(count)

@@ -11,6 +11,7 @@ from services.chassis.turns import in_turns
 from services.gateway.dashboard.coverage import state_of
 from services.gateway.dashboard.csv_tables import MOST_ROWS, LoadTable, Table, row_of
 from services.gateway.dashboard.execution_filters import read_filters, to_parameters
+from services.gateway.dashboard.failures import FILTERS as FAILURE_FILTERS
 from services.gateway.dashboard.matrix import align_cells, read_matrix
 from services.gateway.dashboard.resources import read_parts
 from services.gateway.dashboard.tests import FILTERS as TEST_FILTERS
@@ -32,6 +33,11 @@ EXECUTIONS = (
 BUILD_RUNS = (
     *("execution_id", "run_id", "test_id", "test_name", "status", "success", "source", "started_at", "completed_at"),
     *("execution_time_seconds", "metadata.branch", "metadata.commit_sha", "metadata.device", "metadata.simulated"),
+)
+FAILURES = (
+    *("app_id", "app_name", "fingerprint", "category", "sample_message", "count", "reopened"),
+    *("first_seen.at", "first_seen.build_version", "last_seen.at", "last_seen.build_version", "last_seen.branch"),
+    *("triage.state", "triage.fixed_in", "triage.note", "triage.ticket_url", "triage.owner"),
 )
 WORKFLOWS = ("id", "name", "description", "test_ids", "tags", "max_parallel", "created_at", "updated_at")
 COVERAGE = (
@@ -85,6 +91,7 @@ def _of_build(request: web.Request) -> Json:
 list_tests = listed("tests", "ListTests", TESTS, 500, _filters(TEST_FILTERS))
 list_executions = listed("executions", "ListExecutions", EXECUTIONS, 100, _execution_filters)
 list_build_runs = listed("runs", "ListBuildRuns", BUILD_RUNS, 100, _of_build)
+list_failures = listed("failures", "ListFailures", FAILURES, 100, _filters(FAILURE_FILTERS))
 list_workflows = listed("workflows", "ListWorkflows", WORKFLOWS, 500, _filters(("search",)))
 
 

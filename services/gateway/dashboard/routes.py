@@ -58,7 +58,7 @@ def dashboard_routes(
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
         Route("GET", "/executions/{execution_id}/tests/{test_id}", redirection(executions.find_run)),
         Route("GET", "/executions/{execution_id}/runs/{run_id}", page("run.html", runs.show_run)),
-        Route("GET", "/failures", page("failures.html", failures.list_failures)),
+        Route("GET", "/failures", page("failures.html", failures.list_failures, csv_lists.list_failures)),
         Route("GET", "/apps/{app_id}/failures/{fingerprint}", page("failure.html", failures.show_failure)),
         Route("GET", "/queue", page("queue.html", executions.show_queue)),
         Route("GET", "/settings", page("api_keys.html", settings.list_keys)),
