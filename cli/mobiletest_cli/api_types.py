@@ -487,6 +487,7 @@ class Run(TypedDict):
     source_path: NotRequired[str]
     simulation: NotRequired[str]
     verifies: NotRequired[str]
+    comment_count: NotRequired[int]
 
 
 class ElementChange(TypedDict):

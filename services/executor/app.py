@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from mobiletest.executor.v1 import (
     baselines_pb2_grpc,
+    comments_pb2_grpc,
     executions_pb2_grpc,
     facts_pb2_grpc,
     limits_pb2_grpc,
@@ -23,6 +24,7 @@ from services.chassis.idempotency import Idempotency
 from services.chassis.leases import MongoLease
 from services.chassis.lifecycle import GrpcApp
 from services.executor.artifacts import ObjectStoreArtifacts
+from services.executor.comments_servicer import RunCommentsServicer
 from services.executor.healing_pool import HealingPool
 from services.executor.maintenance.deleted_tests import DeletedTests
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
@@ -49,6 +51,7 @@ from services.executor.storage.executions import MongoExecutions, MongoWaitingRu
 from services.executor.storage.facts import MongoFacts
 from services.executor.storage.model_usage import MongoModelUsage
 from services.executor.storage.retained_runs import MongoRetainedRuns
+from services.executor.storage.run_comments import MongoRunComments
 from services.executor.storage.run_counts import MongoRunCounts
 from services.executor.storage.screens import MongoScreens
 from services.executor.storage.supersessions import MongoSupersessions
@@ -63,6 +66,7 @@ from services.executor.usecases.organisation_limits import LimitUseCases
 from services.executor.usecases.past_screens import PastScreens
 from services.executor.usecases.queue import QueueUseCases
 from services.executor.usecases.recheck import RecheckUseCases
+from services.executor.usecases.run_comments import RunCommentUseCases
 from services.executor.usecases.run_reports import RunReports
 from services.executor.usecases.screens import ScreenUseCases
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
@@ -188,6 +192,11 @@ def _servicers(
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
             _executions(shared, stores, children, control, baselines),
             "mobiletest.executor.v1.Executions",
+        ),
+        (
+            comments_pb2_grpc.add_RunCommentsServicer_to_server,
+            RunCommentsServicer(RunCommentUseCases(MongoRunComments(shared.mongo), stores.executions.now)),
+            "mobiletest.executor.v1.RunComments",
         ),
         (
             baselines_pb2_grpc.add_BaselinesServicer_to_server,

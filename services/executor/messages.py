@@ -242,6 +242,7 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         source_path=target.source_path,
         simulation=simulation(run),
         verifies=run.verifies,
+        comment_count=None if brief else run.comment_count or None,
     )
 
 

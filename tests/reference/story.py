@@ -101,7 +101,17 @@ class Story:
         step = {"step": {"tapOn": "Checkout"}, "step_path": "steps[8]"}
         await record("RecheckStep", failed["test_id"], sent=Sent(json=step))
         await record("DownloadVideo", execution["id"], run["id"])
+        await self._comment(execution["id"], run["id"])
         return execution
+
+    async def _comment(self, *run: str) -> None:
+        """Somebody writes about a run."""
+        record = self.recorder.record
+        first = await record("CreateRunComment", *run, sent=Sent(json={"text": "The bank was slow: see SHOP-42"}))
+        changed = {"text": "The bank was slow, and is faster since noon: see SHOP-42"}
+        await record("UpdateRunComment", *run, first["id"], sent=Sent(json=changed))
+        await record("ListRunComments", *run)
+        await record("DeleteRunComment", *run, first["id"])
 
     async def _run(self, version: str) -> Any:
         headers = {"X-CI-System": "github", "X-CI-Branch": "main", "X-CI-Commit-SHA": COMMITS[version]}

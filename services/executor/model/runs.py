@@ -191,7 +191,7 @@ class Run:
     `stage` is its place in the order in which the runs of the execution are released (`model.stages`).
     `superseded_by` is the execution on whose behalf it is cancelled. `extra_modes` are the attempts allowed beyond
     `retries`, once each. `question` is the latest question of the latest attempt. `verifies` is the failed run for
-    which this one checks a proposal: it is no result of the test.
+    which this one checks a proposal: it is no result of the test. `comment_count` is how many comments it has.
     """
 
     id: str
@@ -222,6 +222,7 @@ class Run:
     question: Question | None = None
     variant: Variant = EMPTY_VARIANT
     verifies: str | None = None
+    comment_count: int = 0
     revision: int = 1
 
     @property

@@ -19,6 +19,7 @@ from services.executor.storage.schema import (
     index_screens_of_app,
     index_step_cache,
     make_collections,
+    make_comments,
     make_evidence,
     make_past_bindings,
     make_screens,
@@ -56,4 +57,5 @@ MIGRATIONS = (
     Migration("0012_screens_of_app", index_screens_of_app),
     Migration("0013_passes_with_screens", index_passes_with_screens),
     Migration("0014_execution_lists", _make_lists),
+    Migration("0015_run_comments", make_comments),
 )

@@ -76,6 +76,8 @@ def run_document(run: Run, limits: RunLimits) -> Document:
     document = to_document(bare)
     if run.variant == EMPTY_VARIANT:
         del document["variant"]
+    if not run.comment_count:
+        del document["comment_count"]
     due_at = run.due_at(limits)
     due = {"due_at": due_at} if due_at else {}
     kept = {ARTIFACTS_KEPT_SINCE: run.completed_at} if run.completed_at and _leaves_artifacts(run) else {}

@@ -28,6 +28,7 @@ SCREENS_OF_ORGANISATION = "of_organisation"
 EVIDENCE_OF_ORGANISATION = "evidence_of_organisation"
 WORKERS = "workers"
 LIST_MARKS = "list_marks"
+RUN_COMMENTS = "run_comments"
 ORG_LOCKS = "org_locks"
 ORG_LOCKS_COUNT = 256
 # MongoDB's code of an error.
@@ -217,3 +218,9 @@ async def index_screens_of_app(mongo: Mongo) -> None:
         only_with=SCREENS_KEPT_SINCE,
     )
     await mongo.collection(RUNS).create_indexes([index])
+
+
+async def make_comments(mongo: Mongo) -> None:
+    in_order = ("org_id", "execution_id", "run_id", "created_at", "_id")
+    index = _index("of_run", *((key, ASCENDING) for key in in_order))
+    await mongo.collection(RUN_COMMENTS).create_indexes([index])

@@ -17,7 +17,7 @@ from mobiletest.catalog.v1 import (
     tests_pb2,
     workflows_pb2,
 )
-from mobiletest.executor.v1 import baselines_pb2, executions_pb2, queue_pb2, screens_pb2, steps_pb2
+from mobiletest.executor.v1 import baselines_pb2, comments_pb2, executions_pb2, queue_pb2, screens_pb2, steps_pb2
 from mobiletest.executor.v1 import limits_pb2 as executor_limits_pb2
 from mobiletest.options.v1 import options_pb2
 from mobiletest.reporting.v1 import reports_pb2
@@ -35,6 +35,7 @@ FILES = (
     api_keys_pb2,
     limits_pb2,
     executions_pb2,
+    comments_pb2,
     baselines_pb2,
     screens_pb2,
     steps_pb2,
