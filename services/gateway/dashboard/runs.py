@@ -10,6 +10,7 @@ from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.comparisons import base_branch_of, repository_url
 from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_part
+from services.gateway.dashboard.run_comments import read_comments, split_addresses
 from services.gateway.dashboard.step_proposals import read_proposal
 from services.gateway.dashboard.traces import trace_of
 
@@ -20,8 +21,8 @@ Json = Mapping[str, Any]
 async def show_run(request: web.Request) -> Values:
     """A run with its attempts, their steps and screens, and what the gate and the report of its test say of it."""
     execution, run = await asyncio.gather(read(request, "GetExecution"), read(request, "GetRun"))
-    gate, on_app, proposal = await asyncio.gather(
-        _gate(request, run), _on_app(request, run), read_proposal(request, run)
+    gate, on_app, proposal, comments = await asyncio.gather(
+        _gate(request, run), _on_app(request, run), read_proposal(request, run), read_comments(request, run)
     )
     reasons = gate["gate"]["reasons"] if gate["gate"] else ()
     return {
@@ -29,11 +30,13 @@ async def show_run(request: web.Request) -> Values:
         "run": run,
         **on_app,
         **proposal,
+        **comments,
         "gate_refusal": gate["gate_refusal"],
         "reason": next((reason for reason in reasons if _is_current(reason, run, on_app["test"])), None),
         "failures": neighbours(run["id"], [reason["run_id"] for reason in reasons]),
         "repository": repository_url(_repository(run, on_app["report"])),
         "trace_of": trace_of,
+        "split_addresses": split_addresses,
     }
 
 

@@ -74,7 +74,8 @@ export function go(template, answer) {
   else location.assign(template.replace(/\{(\w+)\}/g, (text, name) => (answer ? encodeURIComponent(answer[name]) : text)));
 }
 
-/** After a change: refresh the parts data-refreshes="id id" of the page, say data-done, or else go to data-next="/apps/{id}".
+/** After a change: empty a form with data-resets, refresh the parts data-refreshes="id id" of the page, say data-done, or else go to
+ * data-next="/apps/{id}".
  * True if the page stays. */
 export async function finish(element, answer) {
   const { next, refreshes, done } = element.dataset;
@@ -82,6 +83,7 @@ export async function finish(element, answer) {
     go(next, answer);
     return false;
   }
+  if ("resets" in element.dataset) element.reset();
   if (refreshes) await refresh(refreshes.split(" "));
   element.closest("dialog")?.close();
   if (done) showToast(done, "passed");
