@@ -7,7 +7,11 @@ from playwright.async_api import Page, expect
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import HOSTILE, defects_shown
 from tests.e2e.client import Api, created
+from tests.e2e.test_gate import Ci
 from tests.e2e.world import World
+
+# As a live update does it.
+MORPH = "import(document.querySelector('link[href*=refresh]').href).then(({morph}) => morph(['execution']))"
 
 
 async def stored(api: Api, test: Any) -> Any:
@@ -70,3 +74,35 @@ async def test_selected_tests_run_on_the_build_that_is_chosen(member: Visitor, w
     await page.wait_for_url(f"{member.url}/executions/*")
     runs = created(await api.get(f"/executions/{page.url.rpartition('/')[2]}/runs"))["items"]
     assert {(run["test_id"], run["resolved_build_version"]) for run in runs} == {(t["id"], "1.0.0") for t in tests}
+
+
+async def test_selected_runs_of_an_execution_run_again_and_their_tests_are_quarantined(
+    member: Visitor, ci: Ci, api: Api
+) -> None:
+    _, execution = await ci.run("1.0.0", "main", pay=False)
+    runs = created(await api.get(f"/executions/{execution['id']}/runs"))["items"]
+    failed = next(run for run in runs if run["success"] is False)
+    await member.open(f"/executions/{execution['id']}")
+    page = member.page
+    await expect(page.get_by_role("group", name="Selected runs")).to_be_hidden()
+    await page.get_by_label("Select all failed runs of this table").check()
+    await expect(page.get_by_text("1 selected")).to_be_visible()
+    assert await defects_shown(member) == {}
+    await page.get_by_role("button", name="Quarantine the tests").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Reason").fill("Waits for SHOP-1")
+    await dialog.get_by_role("button", name="Quarantine").click()
+    await expect(page.get_by_text("1 test is in quarantine")).to_be_visible()
+    assert (await stored(api, {"id": failed["test_id"]}))["quarantine"]["reason"] == "Waits for SHOP-1"
+    box = page.get_by_label(f"Select {failed['test_name']}")
+    await box.check()
+    await page.evaluate(
+        "import(document.querySelector('link[href*=refresh]').href).then(({morph}) => morph(['execution']))"
+    )
+    await expect(box).to_be_checked()
+    await page.get_by_role("button", name="Run again (1)").click()
+    await page.wait_for_url(lambda url: execution["id"] not in url)
+    again = page.url.rpartition("/")[2]
+    assert created(await api.get(f"/executions/{again}"))["rerun_of"] == execution["id"]
+    [run] = created(await api.get(f"/executions/{again}/runs"))["items"]
+    assert run["test_id"] == failed["test_id"]

@@ -39,7 +39,9 @@ async def test_people_comment_on_a_run(visitor: Visitor, ci: Ci, api: Api) -> No
     comment = page.locator(".comments > li")
     await expect(comment).to_have_count(1)
     await expect(box).to_have_value("")
-    await expect(comment.get_by_role("link", name="https:")).to_have_attribute("href", "https://tickets.example/1?a=b&c=")
+    await expect(comment.get_by_role("link", name="https:")).to_have_attribute(
+        "href", "https://tickets.example/1?a=b&c="
+    )
     assert await comment.locator("[data-text]").text_content() == TEXT
     await expect(page.get_by_role("link", name="1 comment")).to_be_visible()
 

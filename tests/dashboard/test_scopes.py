@@ -129,13 +129,15 @@ async def pages_with_everything(ci: Ci, world: World) -> list[str]:
     runs = created(await world.api.get(f"/executions/{execution['id']}/runs"))["items"]
     matrix = created(await world.api.get(f"/apps/{ci.app['id']}/test_matrix"))
     details = [each for row in matrix["tests"] for cell in row["cells"] for each in cell["failure_details"]]
+    failed = next(run["id"] for run in runs if run["success"] is False)
+    created(await world.api.post(f"/executions/{execution['id']}/runs/{failed}/comments", {"text": "See SHOP-1"}))
     ids: Mapping[str, str] = {
         "app_id": ci.app["id"],
         "build_id": build["id"],
         "execution_id": execution["id"],
         "fingerprint": details[0]["fingerprint"],
         "name": "main",
-        "run_id": next(run["id"] for run in runs if run["success"] is False),
+        "run_id": failed,
         "test_id": ci.pay["id"],
         "number": "7",
         "workflow_id": (await world.workflow(ci.pay))["id"],
@@ -148,7 +150,7 @@ EXPECTED = {
     *("CreateTest", "UpdateTest", "DeleteTest", "AttachTest", "DetachTest", "QuarantineTest", "UnquarantineTest"),
     *("PutSecret", "DeleteSecret", "CreateApiKey", "DeleteApiKey", "StartTests", "RerunExecution"),
     *("CreateWorkflow", "UpdateWorkflow", "DeleteWorkflow", "StartWorkflow"),
-    *("CreateWorkflow", "UpdateWorkflow", "DeleteWorkflow", "StartWorkflow"),
+    *("CreateRunComment", "UpdateRunComment", "DeleteRunComment"),
 }
 
 

@@ -1,36 +1,57 @@
-// Which tests of a page are selected: <input type="checkbox" data-pick="ID" data-name="..."> and [data-pick-all].
+// The tests or runs of a page that are selected: <input type="checkbox" data-pick="ID" data-name="...">, that of a run with
+// data-test="the id of its test". A box data-pick-all is for those of its table. What can be done with them is shown while there
+// are some: <div data-bulk-actions="the id of the part to refresh">.
 
-/** Listen to the boxes, and show how many are checked. */
+/** Listen to the boxes. */
 export function startSelection() {
   document.addEventListener("change", ({ target }) => {
-    if (target.matches("[data-pick-all]")) for (const box of boxes()) box.checked = target.checked;
-    if (target.matches("[data-pick], [data-pick-all]")) showSelection();
+    if (target.matches("[data-pick-all]")) for (const box of boxes(target.closest("table"))) box.checked = target.checked;
+    if (target.matches("[data-pick], [data-pick-all]")) show();
   });
-  addEventListener("pageshow", showSelection); // browsers keep checked boxes when somebody goes back
-  showSelection();
+  addEventListener("pageshow", show); // browsers keep checked boxes when somebody goes back
+  document.addEventListener("parts:change", show);
+  show();
 }
 
-function boxes() {
-  return [...document.querySelectorAll("[data-pick]")];
-}
-
-/** The id and the name of each test that is selected. */
+/** Those that are selected: their ids and names, and the ids of their tests. */
 export function selected() {
-  return boxes().filter(({ checked }) => checked).map(({ dataset }) => ({ id: dataset.pick, name: dataset.name }));
+  const picked = boxes().filter(({ checked }) => checked);
+  return picked.map(({ dataset: { pick: id, name, test = id } }) => ({ id, name, test }));
 }
 
-/** Select the tests with these ids, and no others. */
+/** Select those with these ids, and no others. */
 export function select(ids) {
   for (const box of boxes()) box.checked = ids.includes(box.dataset.pick);
-  showSelection();
+  show();
 }
 
-function showSelection() {
+/** The id of the part of the page that shows them. */
+export function selectionPart() {
+  return actions().dataset.bulkActions;
+}
+
+function actions() {
+  return document.querySelector("[data-bulk-actions]");
+}
+
+function boxes(part = document) {
+  return [...part.querySelectorAll("[data-pick]")];
+}
+
+function show() {
   const count = selected().length;
-  const all = document.querySelector("[data-pick-all]");
-  document.querySelector("[data-bulk-actions]").hidden = count === 0;
-  document.querySelector("[data-bulk-count]").textContent = `${count} selected`;
-  if (!all) return;
-  all.checked = count > 0 && count === boxes().length;
+  const shown = actions();
+  if (!shown) return; // nothing can be done, as with an execution that has not ended
+  shown.hidden = count === 0;
+  shown.querySelector("[data-bulk-count]").textContent = `${count} selected`;
+  const again = shown.querySelector("[data-bulk-rerun]");
+  if (again) again.textContent = `Run again (${count})`;
+  document.querySelectorAll("[data-pick-all]").forEach(showWhetherAll);
+}
+
+function showWhetherAll(all) {
+  const those = boxes(all.closest("table"));
+  const count = those.filter(({ checked }) => checked).length;
+  all.checked = count > 0 && count === those.length;
   all.indeterminate = count > 0 && !all.checked;
 }

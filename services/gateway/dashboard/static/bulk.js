@@ -1,22 +1,23 @@
-// Actions for the tests of a page that are selected: <input type="checkbox" data-pick="ID" data-name="...">.
-// Each is a call for each test, which is safe to repeat; those that failed are named, and stay selected.
+// Actions for the tests or runs of a page that are selected. What changes tests is a call for each, which is safe to repeat; those
+// that failed are named, and stay selected.
 import { call, exchange } from "./api.js";
 import { followApp, versionOf } from "./build_choices.js";
 import { allow, go, refuseUnreadable, runOnce, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
-import { select, selected, startSelection } from "./selection.js";
+import { select, selected, selectionPart, startSelection } from "./selection.js";
 import { showToast } from "./toast.js";
 
 const AT_ONCE = 4;
 const TRIES = 3; // to change the tags of a test that others change at the same time
-const LIST = "test-list";
 
 /** Listen to the buttons and the forms. */
 function startBulk() {
+  startSelection();
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("button");
     if (button?.matches("[data-bulk-clear]")) select([]);
     if (button?.matches("[data-bulk-unquarantine]")) endQuarantines(button);
+    if (button?.matches("[data-bulk-rerun]")) rerun(button);
   });
   document.addEventListener("submit", (event) => {
     const form = event.target;
@@ -26,7 +27,6 @@ function startBulk() {
   });
   const run = document.querySelector('form[data-bulk="run"]');
   if (run) followApp(run.elements.app, run.elements.version, () => {});
-  startSelection();
   allow("form[data-bulk]");
 }
 
@@ -41,12 +41,12 @@ async function quarantine(form) {
   const { reason, until } = Object.fromEntries(new FormData(form));
   if (!reason.trim()) throw wrong("reason", "Say why.");
   const body = { reason, ...(until && { until }) };
-  await changeAll(form, ({ id }) => call("PUT", `/api/v1/tests/${id}/quarantine`, body), "in quarantine");
+  await changeAll(form, ({ test }) => call("PUT", `/api/v1/tests/${test}/quarantine`, body), "in quarantine");
 }
 
 function endQuarantines(button) {
   if (!confirm("End the quarantines? Failures of these tests block the gate again.")) return;
-  const end = ({ id }) => call("DELETE", `/api/v1/tests/${id}/quarantine`);
+  const end = ({ test }) => call("DELETE", `/api/v1/tests/${test}/quarantine`);
   runOnce(button, () => changeAll(null, end, "out of quarantine"), (error) => showToast(error.message, "failed"));
 }
 
@@ -86,9 +86,19 @@ async function run(form) {
   return false;
 }
 
-/** Do it with all that are selected, AT_ONCE at a time; afterwards those are selected with which it did not work. */
+/** The runs that are selected, again. */
+function rerun(button) {
+  const again = async () => {
+    const body = { run_ids: selected().map(({ id }) => id) };
+    go("/executions/{id}", await call("POST", button.dataset.bulkRerun, body));
+    return false;
+  };
+  runOnce(button, again, (error) => showToast(error.message, "failed"));
+}
+
+/** Do it with all tests that are selected, AT_ONCE at a time; afterwards those are selected with which it did not work. */
 async function changeAll(form, change, state) {
-  const waiting = selected();
+  const waiting = [...new Map(selected().map((each) => [each.test, each])).values()];
   const total = waiting.length;
   const problems = [];
   const work = async () => {
@@ -103,7 +113,7 @@ async function changeAll(form, change, state) {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   form?.closest("dialog").close();
   form?.reset();
-  await refresh([LIST]);
+  await refresh([selectionPart()]);
   select(problems.map(({ id }) => id));
   showProblems(problems);
   const done = total - problems.length;
