@@ -5,7 +5,7 @@ import re
 from playwright.async_api import expect
 
 from tests.dashboard.conftest import Visitor
-from tests.dashboard.pages import defects
+from tests.dashboard.pages import HOSTILE, defects
 from tests.e2e.client import created
 from tests.e2e.test_gate import Ci
 
@@ -74,3 +74,22 @@ async def test_apps_come_worst_first_and_those_of_one_name_are_told_apart(ci: Ci
     assert len(set(twins)) == 2
     await expect(rows.last).to_contain_text("no verdict")
     assert await defects(visitor, "/") == {}
+
+
+async def test_a_hostile_branch_and_its_pull_request_are_texts_that_lead_to_their_pages(
+    ci: Ci, visitor: Visitor
+) -> None:
+    name = f"feature/a b/{HOSTILE}"
+    build = await ci.world.build(ci.app, "1.0.0")
+    headers = {"X-CI-Branch": name, "X-CI-PR-Number": "7", "X-CI-Commit-SHA": "c0ffee"}
+    execution = await ci.world.ended((await ci.world.start(await ci.world.workflow(ci.pay), headers=headers))["id"])
+    await ci.world.reported(build, 1)
+    await visitor.sign_in()
+    page, app = visitor.page, f"/apps/{ci.app['id']}"
+    for shown in (f"{app}/branches", f"{app}/pull-requests/7"):
+        assert await defects(visitor, shown) == {}
+    await visitor.open(f"/executions/{execution['id']}")
+    await expect(page.get_by_role("link", name="pull request 7")).to_have_attribute("href", f"{app}/pull-requests/7")
+    await page.get_by_role("link", name="feature/a b/").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("feature/a b/<script>")
+    assert await defects(visitor, page.url.removeprefix(visitor.url)) == {}

@@ -12,6 +12,9 @@ from tests.shared_infrastructure import SharedStack
 
 LISTS: dict[str, list[dict[str, Any]]] = {
     "/apps": [{}, {"platform": "iOS"}, {"search": "a"}, {"search": "shop", "platform": "Android"}, {"page": 3}],
+    "/apps/health": [{}, {"search": "a", "platform": "Android"}],
+    "/failures": [{}, {"search": "a"}, {"app_id": UNKNOWN, "state": "known"}],
+    "/flaky_tests": [{}],
     "/tests": [
         {},
         {"search": "o"},
@@ -53,6 +56,14 @@ async def test_each_filter_of_a_list_has_an_index(api: Api, world: World, path: 
     await world.passing_app()
     for query in LISTS[path]:
         created(await api.get(path, params=query))
+
+
+async def test_branches_and_durations_of_an_app_have_an_index(api: Api, world: World) -> None:
+    app, _, _, workflow = await world.passing_app()
+    await world.run(workflow)
+    for query in ({}, {"search": "m"}, {"kind": "pull_request"}, {"name": "main"}):
+        created(await api.get(f"/apps/{app['id']}/branches", params=query))
+    created(await api.get(f"/apps/{app['id']}/durations"))
 
 
 async def test_screens_of_an_app_and_of_a_build_have_an_index(api: Api, world: World) -> None:
