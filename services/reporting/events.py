@@ -158,7 +158,7 @@ def list_item(run: runs_pb2.Run) -> reports_pb2.BuildRunItem:
     for name in ("started_at", "completed_at", "variant"):
         if run.HasField(name):
             getattr(item, name).CopyFrom(getattr(run, name))
-    for name in ("execution_time_seconds", "resolved_build_version"):
+    for name in ("execution_time_seconds", "resolved_build_version", "app_id"):
         if run.HasField(name):
             setattr(item, name, getattr(run, name))
     return item

@@ -131,6 +131,8 @@ async def test_a_test_is_attached_pinned_and_detached(visitor: Visitor, world: W
     await page.get_by_role("button", name="Attach Log in with a card").click()
     attached = row(visitor, "tests", "Log in with a card")
     await expect(attached).to_contain_text("2.0.0")
+    await expect(attached.get_by_label("Build to which")).to_be_hidden()
+    await attached.locator("summary").click()
     await attached.get_by_label("Build to which").fill("1.0.0")
     await attached.get_by_label("Build to which").press("Enter")
     await expect(attached.get_by_text("pinned", exact=True)).to_be_visible()
@@ -217,9 +219,10 @@ async def test_hostile_names_are_only_texts(visitor: Visitor, world: World) -> N
     page = visitor.page
     await expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
     await expect(page.locator("#builds").get_by_text("current", exact=True)).to_be_visible()
-    await page.get_by_role("button", name="Keep current").click()
-    await expect(page.get_by_role("status").filter(has_text=HOSTILE)).to_be_visible()
     await expect(page).to_have_title(f"{HOSTILE} - App - mobiletest")
+    await visitor.open(f"/apps/{app['id']}/builds/{build['id']}")
+    await page.get_by_role("button", name="Stay on this build").click()
+    await expect(page.get_by_role("status").filter(has_text=HOSTILE)).to_be_visible()
     for path in ("/", f"/apps/{app['id']}?attach=script", f"/apps/{app['id']}/builds/{build['id']}"):
         assert await defects(visitor, path) == {}, path
 
@@ -242,6 +245,7 @@ async def test_a_pin_to_a_build_that_does_not_exist_says_so(visitor: Visitor, wo
     await open_app(visitor, app)
     page = visitor.page
     row = page.get_by_role("region", name="Attached tests").get_by_role("row").filter(has_text=test["name"])
+    await row.locator("summary").click()
     await row.get_by_role("combobox").fill("9.9.9")
     await row.get_by_role("button", name="Save").click()
     await expect(row.get_by_text("No build has the version 9.9.9: upload one or unpin the test.")).to_be_visible()

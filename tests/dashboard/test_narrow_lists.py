@@ -41,3 +41,20 @@ async def test_rows_are_cards_that_begin_with_the_result(member: Visitor, world:
         for table in await tables.all():
             assert await table.evaluate(CUT) == [], path
             assert await table.evaluate(LATE) == [], path
+
+
+async def test_the_history_names_the_app_of_its_runs(member: Visitor, world: World) -> None:
+    """One strip for each, so that a pass on one app is no recovery of another."""
+    test = await world.test(FAILING)
+    apps = [await world.app(platform=platform) for platform in ("Android", "iOS")]
+    for app in apps:
+        await world.build(app, "1.0.0")
+        await world.attach(app, test)
+    await world.run(await world.workflow(test))
+    await member.open(f"/tests/{test['id']}/history")
+    page = member.page
+    strips = page.get_by_role("region", name="Results, oldest first")
+    table = page.get_by_role("region", name="Runs, newest first").get_by_role("table")
+    for app in apps:
+        await expect(strips.get_by_role("heading", level=3).filter(has_text=app["name"])).to_have_count(1)
+        await expect(table.get_by_role("row").filter(has_text=app["name"])).to_have_count(1)

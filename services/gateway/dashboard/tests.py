@@ -12,6 +12,7 @@ from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.pins import find_missing, pins_of, read_header
 from services.gateway.dashboard.resources import read, read_parts, read_tagged
+from services.gateway.dashboard.run_strips import strips_of
 from services.gateway.dashboard.step_text import write_steps
 from services.gateway.http.json_responses import HttpError
 
@@ -138,7 +139,9 @@ async def show_history(request: web.Request) -> Values:
         read(request, "GetTest"), read_report(read(request, "ListTestRuns", page=page, page_size=RUNS))
     )
     header, scores = await asyncio.gather(read_header(request, test), _scores(request, test))
-    return {**header, "runs": runs, "scores": scores}
+    apps = {app["app_id"]: app for app in test["attachments"]}
+    strips = strips_of(runs["items"], apps) if runs else ()
+    return {**header, "runs": runs, "scores": scores, "apps": apps, "strips": strips}
 
 
 @with_apps

@@ -27,6 +27,6 @@ function roleOf(element) {
 
 /** A cell without a value, which only a column needs, is left out. */
 function labelCell(cell, name) {
-  if (name) cell.dataset.label = name;
+  if (name && !cell.querySelector("summary")) cell.dataset.label = name;
   cell.toggleAttribute("data-empty", ["", "-"].includes(cell.textContent.trim()) && !cell.querySelector("input, img, .cell"));
 }
