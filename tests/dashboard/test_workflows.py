@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.dashboard.conftest import Visitor
@@ -129,6 +130,32 @@ async def test_a_workflow_runs_on_the_build_that_is_chosen(member: Visitor, worl
     await expect(page.get_by_role("table").last.get_by_text("passed", exact=True)).to_be_visible()
     await member.open(f"/workflows?search={workflow['name'].lower()}")
     await expect(page.get_by_role("row", name=workflow["name"]).get_by_text("passed")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("tags", "x" * 150, '"Tests with a tag, too" has at most 100 characters: make it shorter.'),
+        ("env", f"A={'x' * 9000}", "has 9000 bytes; at most 8192 are allowed"),
+        ("max_parallel", "1.5", '"Runs at a time" must be a whole number.'),
+        ("llm_config.primary_model", "x" * 300, "has at most 200 characters: make it shorter."),
+    ],
+)
+async def test_what_is_wrong_is_said_beside_its_field(
+    member: Visitor, world: World, name: str, value: str, sentence: str
+) -> None:
+    """In the words of the form, also of one entry of a list and of a setting in a folder of settings."""
+    workflow = await world.workflow(await world.test())
+    await member.open(f"/workflows/{workflow['id']}/edit")
+    form = member.page.locator("form[data-workflow-form]")
+    await form.evaluate("form => { for (const each of form.querySelectorAll('details')) each.open = true; }")
+    field = form.locator(f'[name="{name}"]')
+    await field.evaluate("field => field.removeAttribute('maxlength')")
+    await field.fill(value)
+    await form.locator('button[type="submit"]').click()
+    await expect(member.page.locator(f'[id="{name}-error"]')).to_contain_text(sentence)
+    await expect(member.page.get_by_text("Tests have been deleted")).to_have_count(0)
+    await expect(field).to_be_focused()
 
 
 async def test_a_pin_to_a_build_that_does_not_exist_says_so(member: Visitor, world: World) -> None:

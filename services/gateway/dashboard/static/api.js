@@ -4,14 +4,18 @@ import { announceSessionEnd, csrfToken, renewToken } from "./session.js";
 const ENDED = "Your session has ended. Sign in again in another tab, then come back and send this again.";
 const UNREACHABLE = "The server cannot be reached. Check the connection, and try again.";
 
-/** A refusal: its status, its message, the problems of fields by their names, its code for programs, and the kinds of the problems. */
+/**
+ * A refusal: its status, its message, the problems of fields by their names, its code for programs, the kinds of the problems, and
+ * all problems with the paths of their fields ("run_config.env.USER", "tags.0").
+ */
 export class Refusal extends Error {
-  constructor(status, message, fields = {}, code = "", kinds = {}) {
+  constructor(status, message, fields = {}, code = "", kinds = {}, issues = []) {
     super(message);
     this.status = status;
     this.fields = fields;
     this.code = code;
     this.kinds = kinds;
+    this.issues = issues;
   }
 }
 
@@ -70,5 +74,6 @@ export function parseRefusal(status, answer, path) {
   const detail = answer?.detail ?? `The server does not answer as it should (HTTP ${status}). Try again in a moment.`;
   if (typeof detail === "string") return new Refusal(status, detail, {}, answer?.code);
   const byField = (part) => Object.fromEntries(detail.map((issue) => [String(issue.loc.at(-1)), issue[part]]));
-  return new Refusal(status, detail.map((issue) => issue.msg).join("; "), byField("msg"), answer?.code, byField("type"));
+  const issues = detail.map(({ loc, msg, type }) => ({ path: loc.slice(1).join(".").replace(/\[(\d+)\]/g, ".$1"), message: msg, kind: type }));
+  return new Refusal(status, detail.map((issue) => issue.msg).join("; "), byField("msg"), answer?.code, byField("type"), issues);
 }

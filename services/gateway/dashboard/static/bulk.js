@@ -106,11 +106,13 @@ async function changeAll(form, change, state) {
       try {
         await change(test);
       } catch (error) {
-        problems.push({ ...test, message: error.message });
+        problems.push({ ...test, message: error.message, error });
       }
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const unfit = problems.find(({ error }) => error.status === 422);
+  if (form && unfit && problems.length === total) throw unfit.error; // what was typed is wrong
   form?.closest("dialog").close();
   form?.reset();
   await refresh([selectionPart()]);

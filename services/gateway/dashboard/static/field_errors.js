@@ -6,6 +6,7 @@ const SENTENCES = {
   string_too_long: (label, number) => `"${label}" has at most ${number} characters: make it shorter.`,
   string_pattern_mismatch: (label) => `"${label}" has characters that are not possible here.`,
   string_type: (label) => `"${label}" must be a text.`,
+  int_type: (label) => `"${label}" must be a whole number.`,
   int_parsing: (label) => `"${label}" must be a whole number.`,
   greater_than_equal: (label, number) => `"${label}" must be at least ${number}.`,
   less_than_equal: (label, number) => `"${label}" must be at most ${number}.`,
@@ -19,6 +20,13 @@ export function sentenceOf(field, message, kind) {
   if (kind.startsWith("datetime_")) return SENTENCES.timezone_aware(label);
   const sentence = SENTENCES[kind]?.(label, message.match(/\d+/)?.[0]);
   return sentence ?? (/^(must|needs) /.test(message) ? `"${label}" ${message}.` : message);
+}
+
+/** What an error says of the field of a form, or of a part of it: its message and its kind; undefined if nothing. */
+export function problemOf(name, { fields = {}, kinds = {}, issues = [] }) {
+  if (!name) return undefined;
+  const within = issues.find(({ path }) => `${path.replace(/^run_config\./, "")}.`.startsWith(`${name}.`));
+  return within ?? (name in fields ? { message: fields[name], kind: kinds[name] } : undefined);
 }
 
 /** What people see as the name of a field; "" if it has none. */

@@ -1,6 +1,6 @@
 // Forms that send JSON to the REST interface: <form data-json="/api/v1/apps" data-next="/apps/{id}">.
 import { call } from "./api.js";
-import { sentenceOf } from "./field_errors.js";
+import { problemOf, sentenceOf } from "./field_errors.js";
 import { refresh } from "./refresh.js";
 import { showToast } from "./toast.js";
 
@@ -101,14 +101,14 @@ export function clear(form) {
 
 /** Say what is wrong beside the fields, or beside the first one if the error names none. */
 export function show(form, error) {
-  const fields = error.fields ?? {};
   const fitting = [...form.elements].filter((field) => textOf(field));
-  const named = fitting.filter((field) => field.name in fields);
+  const named = fitting.filter((field) => problemOf(field.name, error));
   const wrong = named.length ? named : fitting.slice(0, 1);
   for (const field of wrong) {
     const text = textOf(field);
     field.setAttribute("aria-invalid", "true");
-    text.textContent = named.length ? sentenceOf(field, fields[field.name], error.kinds?.[field.name]) : error.message;
+    const problem = problemOf(field.name, error);
+    text.textContent = problem ? sentenceOf(field, problem.message, problem.kind) : error.message;
     text.hidden = false;
   }
   wrong[0].focus();

@@ -2,6 +2,7 @@
 import { call, exchange } from "./api.js";
 import { followApp, versionOf } from "./build_choices.js";
 import { ChosenTests } from "./chosen_tests.js";
+import { problemOf } from "./field_errors.js";
 import { allow, clear, go, runOnce, show } from "./forms.js";
 import { comparable, isSame, settingOf, withoutNulls } from "./setting_values.js";
 import { TestSearch } from "./test_search.js";
@@ -117,12 +118,9 @@ class WorkflowForm {
   }
 
   refuse(error) {
-    const fields = error.fields ?? {};
-    const missing = Object.keys(fields).map((name) => /^(?:test_ids\[)?(\d+)\]?$/.exec(name)?.[1]).filter(Boolean);
+    const missing = (error.issues ?? []).map(({ path }) => /^test_ids\.(\d+)$/.exec(path)?.[1]).filter(Boolean);
     if (missing.length) return this.refuseMissing(missing);
-    const env = Object.keys(fields).find((name) => name.startsWith("env"));
-    if (env) fields.env = fields[env];
-    if (Object.keys(fields).some((name) => this.form.elements[name])) show(this.form, error);
+    if ([...this.form.elements].some(({ name }) => problemOf(name, error))) show(this.form, error);
     else showToast(error.message, "failed");
   }
 
