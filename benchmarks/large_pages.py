@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 from playwright.async_api import Browser, BrowserContext, Error, Page
@@ -53,7 +54,7 @@ def page_templates() -> list[str]:
 
 
 async def example_values(client: Client) -> dict[str, str]:
-    """An example for each parameter of a path: the app with the most builds, its newest ones and a failed run there."""
+    """An example for each parameter of a path: the app with the most builds, what is newest there, and a failed run."""
     app = max(await client.every("apps"), key=lambda each: each["versions_count"])
     builds = await client.every(f"apps/{app['id']}/builds")
     executions = await client.every("executions")
@@ -61,6 +62,9 @@ async def example_values(client: Client) -> dict[str, str]:
     runs = await client.every(f"executions/{execution['id']}/runs")
     run = next((each for each in runs if each["success"] is False), runs[0])
     workflows = await client.every("workflows")
+    branches = await client.every(f"apps/{app['id']}/branches")
+    pull_request = next(each for each in branches if each["kind"] == "pull_request")
+    failures = await client.call("GET", "failures", params={"app_id": app["id"], "page_size": 1})
     return {
         "app_id": app["id"],
         "build_id": builds[0]["id"],
@@ -69,6 +73,9 @@ async def example_values(client: Client) -> dict[str, str]:
         "run_id": run["id"],
         "test_id": run["test_id"],
         "workflow_id": workflows[0]["id"],
+        "name": next(each["name"] for each in branches if each["kind"] == "branch"),
+        "number": pull_request["name"],
+        "fingerprint": failures["items"][0]["fingerprint"],
     }
 
 
@@ -77,7 +84,7 @@ def filled_path(template: str, examples: Mapping[str, str]) -> str | None:
     if set(_PARAMETER.findall(template)) - set(examples):
         return None
     query = f"?base={examples['base']}" if "{build_id}" in template else ""
-    return _PARAMETER.sub(lambda match: examples[match[1]], template) + query
+    return _PARAMETER.sub(lambda match: quote(examples[match[1]], safe=""), template) + query
 
 
 async def _row(browser: Browser, context: BrowserContext, url: str, template: str, examples: Mapping[str, str]) -> str:
