@@ -33,7 +33,7 @@ class ExecutionFilter:
     """Which executions to list, in which order; None matches all.
 
     The texts `branch`, `commit_sha`, `name`, `ci_run_id` and `started_by` match by prefix, or with `exact` as a whole,
-    in any case.
+    in any case; with `exact` the branch only in its own.
     """
 
     status: Status | None = None

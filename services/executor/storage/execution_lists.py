@@ -30,6 +30,7 @@ _TEXTS = {
     "branch": "search.branch",
     "started_by": "search.started_by",
 }
+_BRANCH = _TEXTS["branch"]
 _DIRECTIONS = {ExecutionOrder.OLDEST: 1}
 _SECONDS = {"$ifNull": [{"$subtract": ["$completed_at", "$started_at"]}, -1]}
 
@@ -76,6 +77,8 @@ class ExecutionLists:
         texts = {path: text for name, path in _TEXTS.items() if (text := _folded(getattr(wanted, name)))}
         exact = _exact(wanted)
         rest = {**{path: text if wanted.exact else _prefix(text) for path, text in texts.items()}, **exact}
+        if wanted.exact and _BRANCH in texts:  # others may differ from it in case only
+            rest["ci.branch"] = (wanted.branch or "").strip()
         lead: Document = {}
         for path, text in texts.items():
             found = [text] if wanted.exact else await self._values_of(path, text)
