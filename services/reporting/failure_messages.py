@@ -1,6 +1,5 @@
 """Failures, and what people wrote about them, as messages of the contract."""
 
-from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -14,6 +13,7 @@ from services.reporting.model.reports.failures import FailureReport, ListedFailu
 from services.reporting.model.triages import NOTE_SHOWN, TriageSnapshot
 from services.reporting.ports import FailureFilter
 from services.reporting.proto_enums import CATEGORY, CATEGORY_NUMBER, FAILURE_STATE
+from services.reporting.usecases.failures import FailuresPage
 
 ROWS_SHOWN = 100
 
@@ -28,11 +28,12 @@ def failure_filter(request: reports_pb2.ListFailuresRequest) -> FailureFilter | 
     )
 
 
-def failures_message(
-    request: reports_pb2.ListFailuresRequest, failures: Sequence[ListedFailure], total: int
-) -> reports_pb2.ListFailuresResponse:
-    items = (reports_pb2.FailureItem(**_fields(listed, NOTE_SHOWN)) for listed in failures)
-    return reports_pb2.ListFailuresResponse(items=items, **page_fields(request, total))
+def failures_message(request: reports_pb2.ListFailuresRequest, page: FailuresPage) -> reports_pb2.ListFailuresResponse:
+    return reports_pb2.ListFailuresResponse(
+        items=(reports_pb2.FailureItem(**_fields(listed, NOTE_SHOWN)) for listed in page.failures),
+        searched_until=to_timestamp(page.searched_until),
+        **page_fields(request, page.total),
+    )
 
 
 def failure_details_message(report: FailureReport) -> reports_pb2.FailureDetails:

@@ -226,11 +226,26 @@ class FailureFilter:
     category: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FoundFailures:
+    """A page of failures, how many match, and when the last one was seen that was searched (None: all were)."""
+
+    items: Sequence[tuple[FailureKey, AppFailure]]
+    total: int
+    searched_until: datetime | None
+
+
 class Failures(Protocol):
     """Lookups of failures by fingerprint, of the caller's organisation."""
 
-    async def page(self, filter: FailureFilter, page: RowPage) -> tuple[Sequence[tuple[FailureKey, AppFailure]], int]:
-        """Those of existing apps that match, seen last first, and how many these are: of the newest 10,000."""
+    async def page(self, filter: FailureFilter, page: RowPage, reopened: Collection[FailureKey] = ()) -> FoundFailures:
+        """Those of existing apps that match, of the 10,000 that were seen last, these first; `reopened` are open."""
+
+    async def fixed(self) -> Sequence[TriageSnapshot]:
+        """What people wrote about those that are fixed in a build."""
+
+    async def newest_builds(self, keys: Collection[FailureKey]) -> Mapping[FailureKey, BuildRef]:
+        """The build that was uploaded last among those that have it, of each of these that occurred on one."""
 
     async def get(self, key: FailureKey) -> AppFailure | None:
         """The failures of an app with a fingerprint; None if there are none."""

@@ -36,7 +36,7 @@ from services.reporting.usecases.branches import AppBranches
 from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.durations import Durations
-from services.reporting.usecases.failures import FailureReports
+from services.reporting.usecases.failures import FailureReports, FailuresPage
 from services.reporting.usecases.flaky_tests import FlakyTests
 from services.reporting.usecases.gate import USUAL_BASE_BRANCH, BuildGates, GateRequest, Gates
 from services.reporting.usecases.report_sources import ReportSources
@@ -124,8 +124,8 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         self, request: reports_pb2.ListFailuresRequest, context: Any
     ) -> reports_pb2.ListFailuresResponse:
         filter = failure_filter(request)
-        failures, total = await self._failures.page(filter, _page(request)) if filter else ((), 0)
-        return failures_message(request, failures, total)
+        page = await self._failures.page(filter, _page(request)) if filter else FailuresPage()
+        return failures_message(request, page)
 
     async def GetFailure(self, request: reports_pb2.GetFailureRequest, context: Any) -> reports_pb2.FailureDetails:
         key = (request.app_id.lower(), request.fingerprint)

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from services.chassis.errors import NotFound
 from services.chassis.turns import pause
@@ -25,6 +27,15 @@ from services.reporting.usecases.report_sources import KnownApps, ReportSources
 GROUPS_COUNTED = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class FailuresPage:
+    """Failures, how many match, and when the last one was seen that was searched (None: all were)."""
+
+    failures: Sequence[ListedFailure] = ()
+    total: int = 0
+    searched_until: datetime | None = None
+
+
 class FailureReports:
     """The failures of the caller's organisation, by fingerprint."""
 
@@ -34,11 +45,12 @@ class FailureReports:
         self._failures = sources.failures
         self._known = KnownApps(sources)
 
-    async def page(self, filter: FailureFilter, page: RowPage) -> tuple[Sequence[ListedFailure], int]:
-        """Those that match, seen last first, and how many there are."""
+    async def page(self, filter: FailureFilter, page: RowPage) -> FailuresPage:
+        """Those that match, seen last first. Fixed ones that are reopened are open, too."""
         async with self._turns.take():
-            found, total = await self._failures.page(filter, page)
-            return await self._listed(found), total
+            reopened = await self._reopened() if filter.state is FailureState.OPEN else ()
+            found = await self._failures.page(filter, page, reopened)
+            return FailuresPage(await self._listed(found.items), found.total, found.searched_until)
 
     async def get(self, key: FailureKey, min_revision: int | None = None) -> FailureReport:
         """One of them, with the tests, builds and variants that have it.
@@ -87,10 +99,16 @@ class FailureReports:
                 failure,
                 apps[key[0]].name if key[0] in apps else "",
                 triages.get(key),
-                is_reopened(failure, triages.get(key), fixes.get(key)),
+                is_reopened(failure.newest_build, triages.get(key), fixes.get(key)),
             )
             for key, failure in found
         ]
+
+    async def _reopened(self) -> Collection[FailureKey]:
+        triages = {(each.app_id, each.fingerprint): each for each in await self._failures.fixed()}
+        fixes = await self._fixes(triages.values())
+        newest = await self._failures.newest_builds(fixes.keys())
+        return [key for key, fix in fixes.items() if is_reopened(newest.get(key), triages[key], fix)]
 
     async def _fixes(self, triages: Iterable[TriageSnapshot]) -> Mapping[FailureKey, BuildSnapshot]:
         """The builds in which failures were fixed, as far as they exist."""

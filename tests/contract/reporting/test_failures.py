@@ -14,6 +14,7 @@ from services.reporting.model.triages import FailureState, TriageSnapshot
 from services.reporting.model.variants import Variant
 from services.reporting.ports import FailureFilter, RowPage
 from services.reporting.storage.failure_migration import sum_up_failures
+from services.reporting.storage.failures import MongoFailures
 from tests.contract.reporting.store import MongoStore, StoredCiStory, StoredStory
 from tests.fakes.reporting_story import APP, NOW, ORG
 
@@ -22,20 +23,20 @@ ALL = RowPage(0, 10)
 
 
 async def found(story: StoredStory, **filter: Any) -> list[str]:
-    failures, total = await story.failures.page(FailureFilter(**filter), ALL)
-    assert total == len(failures)
-    return [listed.failure.sample_message for listed in failures]
+    page = await story.failures.page(FailureFilter(**filter), ALL)
+    assert page.total == len(page.failures)
+    return [listed.failure.sample_message for listed in page.failures]
 
 
 async def report(story: StoredStory, search: str = "") -> FailureReport:
     """The report on the failure that was seen last of those that are found."""
-    (listed, *_), _ = await story.failures.page(FailureFilter(pattern=search or None), ALL)
+    listed, *_ = (await story.failures.page(FailureFilter(pattern=search or None), ALL)).failures
     return await story.failures.get(listed.key)
 
 
 async def write(story: StoredStory, state: FailureState = FailureState.KNOWN, **fields: Any) -> None:
     """Somebody writes about the failure that was seen last."""
-    (listed, *_), _ = await story.failures.page(FailureFilter(), ALL)
+    listed, *_ = (await story.failures.page(FailureFilter(), ALL)).failures
     nothing = dict.fromkeys(("fixed_in", "note", "ticket_url", "owner", "updated_by", "updated_at"))
     story.tell(TriageSnapshot(*listed.key, ORG, story.revision(), state, **nothing | fields))
 
@@ -85,10 +86,25 @@ async def test_a_fixed_failure_is_reopened_by_a_build_that_is_newer_than_the_fix
     story.run("pay", builds[1], "failed")
     await write(story, FailureState.FIXED, fixed_in="2")
     assert (await report(story)).listed.reopened is False
+    assert await found(story, state=FailureState.OPEN) == []
     story.run("pay", builds[2], "failed")
     assert (await report(story)).listed.reopened is True
+    assert await found(story, state=FailureState.OPEN) == await found(story, state=FailureState.FIXED) != []
     await write(story, FailureState.FIXED, fixed_in="9")
     assert (await report(story)).listed.reopened is None
+    assert await found(story, state=FailureState.OPEN) == []
+
+
+async def test_a_list_says_since_when_failures_were_searched(story: StoredStory) -> None:
+    story.app()
+    for days in (1, 2, 3):
+        failure = Failure("app_crash", "Crashed in " + "abc"[days - 1])
+        story.run("pay", story.build(str(days)), "failed", failure=failure, at=NOW - timedelta(days=days))
+    assert len(await found(story)) == 3
+    found_all = await MongoFailures(story.store.mongo, searched=3).page(FailureFilter(), ALL)
+    found_some = await MongoFailures(story.store.mongo, searched=2).page(FailureFilter(), ALL)
+    assert (found_all.total, found_all.searched_until) == (3, None)
+    assert (found_some.total, found_some.searched_until) == (2, NOW - timedelta(days=2))
 
 
 async def test_what_people_wrote_is_named_by_gate_comparison_and_matrix_and_decides_nothing(

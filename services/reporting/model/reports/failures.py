@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from services.reporting.model.app_failures import AppFailure
+from services.reporting.model.attempts import BuildRef
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.model.tables import FailureKey, Group, GroupKey
 from services.reporting.model.triages import FailureState, TriageSnapshot
@@ -51,11 +52,11 @@ class FailureReport:
     counted_all: bool
 
 
-def is_reopened(failure: AppFailure, triage: TriageSnapshot | None, fixed_in: BuildSnapshot | None) -> bool | None:
-    """Whether a build that was uploaded after the one in which it was fixed has it; None unless that is known."""
-    if triage is None or triage.state is not FailureState.FIXED or fixed_in is None or failure.newest_build is None:
+def is_reopened(newest: BuildRef | None, triage: TriageSnapshot | None, fixed_in: BuildSnapshot | None) -> bool | None:
+    """Whether the `newest` build that has it was uploaded after the one in which it was fixed; None: unknown."""
+    if triage is None or triage.state is not FailureState.FIXED or fixed_in is None or newest is None:
         return None
-    return failure.newest_build.key > (fixed_in.uploaded_at, fixed_in.build_id)
+    return newest.key > (fixed_in.uploaded_at, fixed_in.build_id)
 
 
 def count_by_test(groups: Iterable[tuple[GroupKey, Group]]) -> dict[str, FailureCount]:
