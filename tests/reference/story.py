@@ -133,7 +133,7 @@ class Story:
         await record("GetTestMatrix", self.app["id"])
         await record("GetAppWorkspace", self.app["id"], trend_days=7)
         await record("GetAppCoverage", self.app["id"])
-        await record("ListAppHealth", platform="Android")
+        await record("ListAppHealth", search="shop")
         await record("ListAppBranches", self.app["id"])
         await record("GetTestReport", self.app["id"], self.check_out["id"])
         await record("ListTestDurations", self.app["id"], page_size=1)

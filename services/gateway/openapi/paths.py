@@ -109,13 +109,18 @@ def _parameters(operation: Operation, fields: RequestFields, schemas: Schemas) -
     return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in shared]
 
 
+# openapi-python-client names the values of a parameter after the operation and the parameter: those of `result` would
+# have the name of the response.
+_TITLES = {"result": {"title": "Outcome"}}
+
+
 def _parameter(place: str, name: str, field: Field, schemas: Schemas) -> dict[str, Any]:
     return {
         "name": name,
         "in": place,
         "required": place == "path" or field.required,
         "description": schemas.comment(field.descriptor.full_name),
-        "schema": schemas.parameter(field),
+        "schema": schemas.parameter(field) | _TITLES.get(name, {}),
     }
 
 
