@@ -46,7 +46,7 @@ PAGES = {
     ),
     "/executions/{execution}": ("page",),
     "/executions/{execution}/tests/{test}": ("app",),
-    "/executions/{execution}/runs/{run}": (),
+    "/executions/{execution}/runs/{run}": ("comments",),
     "/failures": ("app_id", "page", "search", "state"),
     "/queue": ("page", "workers"),
     "/settings": ("page",),

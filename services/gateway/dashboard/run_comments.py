@@ -22,14 +22,17 @@ async def read_comments(request: web.Request, run: Mapping[str, Any]) -> Values:
 
     Raises:
         PageUnknown: there is no such page.
+        HttpError: what the address says is no number of a page.
     """
     asked = request.query.get("comments")
     last = max(1, -(-run.get("comment_count", 0) // PAGE_SIZE))
     reading = read_tagged(request, "ListRunComments", page=asked or last, page_size=PAGE_SIZE)
-    part = (await read_part("comments", reading))["comments"]
-    if part is None:
+    part = await read_part("comments", reading)
+    if part["comments"] is None:
+        if part["comments_refusal"].status == 422:
+            raise part["comments_refusal"]
         return {"comments": None, "comments_tag": ""}
-    comments, tag = part
+    comments, tag = part["comments"]
     if asked and comments["page"] > max(1, comments["total_pages"]):
         raise PageUnknown(comments["page"], max(1, comments["total_pages"]))
     return {"comments": comments, "comments_tag": tag}
