@@ -260,14 +260,14 @@ class FailureTriages(Protocol):
     async def get(self, app_id: str, fingerprint: str) -> FailureTriage | None:
         """What was written about a group, even if nothing of it is left; None if nobody ever has."""
 
-    async def of_app(self, app_id: str) -> Sequence[FailureTriage]:
-        """Those of an app of which something is written."""
+    async def clear_all(self, app_id: str) -> Sequence[FailureTriage]:
+        """Remove what was written about the failures of an app; returns those that changed, as they are then."""
 
     async def count(self) -> int:
         """Of how many groups something is written."""
 
-    async def put(self, triages: Sequence[FailureTriage]) -> None:
-        """Store new or changed ones."""
+    async def put(self, triage: FailureTriage) -> None:
+        """Store a new or changed one."""
 
 
 class Workflows(LiveEntities[Workflow], Protocol):

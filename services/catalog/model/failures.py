@@ -102,8 +102,3 @@ def change_triage(triage: FailureTriage, values: Mapping[str, Any]) -> FailureTr
     if values.get("fixed_in") is not None:
         raise InvalidValue("fixed_in", "only failures with the state fixed have one: set the state to fixed, too")
     return replace(changed, fixed_in=None)
-
-
-def clear_triage(triage: FailureTriage) -> FailureTriage:
-    """The triage after the deletion of its app."""
-    return FailureTriage(triage.org_id, triage.app_id, triage.fingerprint, revision=triage.revision + 1)

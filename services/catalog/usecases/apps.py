@@ -9,7 +9,6 @@ from typing import Any
 from services.catalog.model.apps import App, AppFilter, mark_deleted, raise_revision
 from services.catalog.model.attachments import ATTACHED_LIMIT, Attachment, detach, update_test_counts
 from services.catalog.model.builds import mark_build_deleted
-from services.catalog.model.failures import clear_triage
 from services.catalog.model.text import validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
 from services.catalog.ports import Store, Transaction
@@ -120,8 +119,7 @@ class AppUseCases:
             gone = mark_deleted(app, now)
             builds = [mark_build_deleted(build, now) for build in await change.builds.of_app(app_id)]
             ended = [detach(attachment) for attachment in await change.attachments.of_app(app_id)]
-            triages = [clear_triage(triage) for triage in await change.failure_triages.of_app(app_id)]
-            await change.failure_triages.put(triages)
+            triages = await change.failure_triages.clear_all(app_id)
             await change.builds.delete_all(app_id, now)
             await change.attachments.detach_all(app_id)
             await change.apps.replace(gone)

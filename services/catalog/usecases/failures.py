@@ -64,7 +64,7 @@ class FailureTriageUseCases:
                 raise limit_reached("failure_triages", TRIAGES_LIMIT, advice)
             by = await caller_name(change)
             written = replace(after, updated_by=by, updated_at=now, revision=before.revision + 1)
-            await change.failure_triages.put([written])
+            await change.failure_triages.put(written)
             change.announce(written)
             await write_app_revision(change, app, now)
             return written

@@ -10,6 +10,8 @@ from services.catalog.model import failures
 from services.catalog.model.apps import App
 from services.catalog.model.failures import FailureState, FailureTriage
 from services.catalog.model.values import Platform
+from services.catalog.ports import Transaction
+from services.catalog.storage.documents import MOST_BYTES
 from services.catalog.usecases.failures import FailureTriageUseCases
 from services.chassis import context
 from services.chassis.context import Caller
@@ -97,10 +99,24 @@ async def test_it_ends_with_the_app(catalog: Catalog, triages: FailureTriageUseC
     written = await triages.update(app.id, PRINT, KNOWN)
     catalog.store.facts.clear()
     await catalog.apps.delete(app.id)
-    assert FailureTriage(org(), app.id, PRINT, revision=written.revision + 1) in catalog.store.facts
+    cleared = FailureTriage(org(), app.id, PRINT, revision=written.revision + 1)
+    assert cleared in catalog.store.facts
+    assert await catalog.store.failure_triages.get(app.id, PRINT) == cleared
     assert await catalog.store.failure_triages.count() == 0
     with pytest.raises(NotFound):
         await triages.get(app.id, PRINT)
+
+
+async def test_an_app_is_deleted_with_more_texts_than_one_read_may_bring(catalog: Catalog, app: App) -> None:
+    longest = {"note": "\N{LADY BEETLE}" * 2_000, "ticket_url": f"https://t.example/{'x' * 1_900}"}
+
+    async def write(change: Transaction) -> None:
+        for number in range(MOST_BYTES // 9_900 + 1):
+            await change.failure_triages.put(FailureTriage(org(), app.id, f"{number:016x}", **longest))
+
+    await catalog.store.change(write)
+    await catalog.apps.delete(app.id)
+    assert await catalog.store.failure_triages.count() == 0
 
 
 async def test_another_organisation_sees_nothing(triages: FailureTriageUseCases, app: App) -> None:
