@@ -9,7 +9,7 @@ from typing import Any
 from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 
 from services.chassis.errors import Unavailable
-from services.chassis.proto_values import page_fields, read_optional, to_enum_number
+from services.chassis.proto_values import page_fields, read_optional, to_enum_member, to_enum_number
 from services.chassis.turns import discard, list_in_turns
 from services.reporting.branch_messages import branch_filter, branch_message, health_message
 from services.reporting.duration_messages import duration_message, flaky_test_message
@@ -29,6 +29,7 @@ from services.reporting.messages import (
     stats_message,
     workspace_message,
 )
+from services.reporting.model.reports.app_health import AppOrder
 from services.reporting.ports import RowPage
 from services.reporting.usecases.app_health import AppHealths
 from services.reporting.usecases.apps import AppReports
@@ -105,7 +106,8 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         self, request: reports_pb2.ListAppHealthRequest, context: Any
     ) -> reports_pb2.ListAppHealthResponse:
         app_ids = dict.fromkeys(app_id.lower() for app_id in request.app_ids)
-        healths = await self._healths.list(app_ids, _page(request))
+        order = to_enum_member(AppOrder, reports_pb2.AppOrder, request.sort) or AppOrder.HEALTH
+        healths = await self._healths.list(app_ids, _page(request), order)
         items = map(health_message, healths.items)
         return reports_pb2.ListAppHealthResponse(
             items=items, pending=healths.pending, **page_fields(request, len(app_ids))

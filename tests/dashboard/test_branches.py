@@ -73,6 +73,10 @@ async def test_apps_come_worst_first_and_those_of_one_name_are_told_apart(ci: Ci
     twins = await rows.filter(has_text="A twin").get_by_role("rowheader").all_inner_texts()
     assert len(set(twins)) == 2
     await expect(rows.last).to_contain_text("no verdict")
+    await page.get_by_label("Order").select_option("Name")
+    await page.get_by_role("button", name="Search").click()
+    await expect(rows.first).to_contain_text("A twin")
+    await expect(page).to_have_url(re.compile("sort=name"))
     assert await defects(visitor, "/") == {}
 
 

@@ -19,6 +19,7 @@ CANDIDATES = 10
 MAX_BASES = 100
 # Tests shown of each list of a comparison.
 MAX_COMPARED = 100
+ORDERS = {"": "Worst first", "name": "Name", "last_run": "Last run"}
 # Screens shown of a comparison, and those of them whose pictures are loaded at once.
 MAX_SCREENS = 50
 OPENED_SCREENS = 5
@@ -26,10 +27,11 @@ OPENED_SCREENS = 5
 
 @with_apps
 async def list_apps(request: web.Request) -> Values:
-    """A page of the apps, worst first, searched by name and platform."""
+    """A page of the apps, worst first or in another order, searched by name and platform."""
     query = request.query
     search, platform = query.get("search") or None, query.get("platform") or None
-    filters = {"search": search, "platform": platform}
+    sort = query.get("sort") or None
+    filters = {"search": search, "platform": platform, "sort": sort}
     apps, counted = await asyncio.gather(
         read(request, "ListAppHealth", **filters, page=query.get("page"), page_size=PAGE_SIZE),
         read(request, "ListApps", page_size=1),
@@ -39,6 +41,8 @@ async def list_apps(request: web.Request) -> Values:
         "counts": counted["platform_counts"],
         "search": search or "",
         "platform": platform or "",
+        "sort": sort or "",
+        "orders": ORDERS,
     }
 
 

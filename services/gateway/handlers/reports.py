@@ -80,7 +80,7 @@ def app_health(list_apps: Invocation, list_health: Invocation) -> Invocation:
                         setattr(request, name, getattr(message, name))
                 listed: apps_pb2.ListAppsResponse = await list_apps(request, context, timeout)
                 apps, total = {**apps, **{app.id: app for app in listed.items}}, listed.total
-        message.app_ids[:] = apps.keys()
+        message.app_ids[:] = sorted(apps, key=lambda app_id: (apps[app_id].name.casefold(), app_id))
         health: reports_pb2.ListAppHealthResponse = await list_health(message, context, timeout)
         _add_apps(health, apps)
         health.left_out = max(0, total - len(apps))

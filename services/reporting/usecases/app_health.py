@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from services.chassis.errors import NotFound
 from services.chassis.turns import sorted_in_turns
 from services.reporting.model import counters
-from services.reporting.model.reports.app_health import AppHealth, HealthCounts, count_tests, health_order
+from services.reporting.model.reports.app_health import (
+    AppHealth,
+    AppOrder,
+    HealthCounts,
+    count_tests,
+    health_order,
+    run_order,
+)
 from services.reporting.model.reports.compare import Comparison
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.model.sources import BUILDS_KEPT, BranchRow, all_runs_key
@@ -37,8 +44,8 @@ class AppHealths:
         self._clock = sources.clock
         self._seconds = seconds
 
-    async def list(self, app_ids: Collection[str], page: RowPage) -> HealthPage:
-        """A page of these apps, worst first."""
+    async def list(self, app_ids: Collection[str], page: RowPage, order: AppOrder = AppOrder.HEALTH) -> HealthPage:
+        """A page of these apps, which are given by name."""
         versions, stored = await self._versions(app_ids), await self._summaries.find(app_ids)
         known = {key: one.health for key, one in stored.items() if one.version == versions[key]}
         until = self._clock.monotonic() + self._seconds
@@ -47,7 +54,8 @@ class AppHealths:
             app_id = pending.pop()
             known[app_id] = await self._refresh(app_id, versions[app_id])
         healths = [known.get(app_id) or AppHealth(app_id) for app_id in versions]
-        ordered = await sorted_in_turns(healths, key=health_order)
+        keys = {AppOrder.HEALTH: health_order, AppOrder.LAST_RUN: run_order}
+        ordered = await sorted_in_turns(healths, key=keys[order]) if order in keys else healths
         return HealthPage(ordered[page.skip : page.skip + page.limit], len(pending))
 
     async def _versions(self, app_ids: Collection[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.reporting.model.reports.app_health import AppHealth, HealthResult
+from services.reporting.model.reports.app_health import AppHealth, AppOrder, HealthCounts, HealthResult
 from services.reporting.ports import RowPage, StoredHealth
 from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.fakes.reporting_story import APP
@@ -66,3 +66,13 @@ async def test_apps_come_worst_first_and_by_page(story: StoredCiStory) -> None:
     page = await story.healths.list(["a", "b", "c", "d"], RowPage(0, 3))
     assert page.items[-1].result is HealthResult.UNKNOWN
     assert page.pending == 0
+    by_name, by_run = [
+        [each.app_id for each in (await story.healths.list(["b", "d", "a", "c"], ALL, order)).items]
+        for order in (AppOrder.NAME, AppOrder.LAST_RUN)
+    ]
+    assert (by_name, by_run[-1]) == (["b", "d", "a", "c"], "d")
+
+
+def test_of_an_app_of_which_only_flaky_tests_ran_nothing_is_known() -> None:
+    assert AppHealth(APP, counts=HealthCounts(flaky=2)).result is HealthResult.UNKNOWN
+    assert AppHealth(APP, counts=HealthCounts(flaky=2, passing=1)).result is HealthResult.PASSING

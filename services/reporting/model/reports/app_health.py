@@ -54,14 +54,26 @@ class AppHealth:
             return HealthResult.BROKEN
         if self.counts.failing:
             return HealthResult.FAILING
-        return HealthResult.PASSING if self.counts.passing or self.counts.flaky else HealthResult.UNKNOWN
+        return HealthResult.PASSING if self.counts.passing else HealthResult.UNKNOWN
+
+
+class AppOrder(StrEnum):
+    """In which order apps are listed; the values are those of the contract."""
+
+    HEALTH = "health"
+    NAME = "name"
+    LAST_RUN = "last_run"
 
 
 def health_order(health: AppHealth) -> tuple[int, int, float, str]:
     """What apps are sorted by: worst first, then the newest run first."""
-    last = health.last_run_at.timestamp() if health.last_run_at else 0.0
     count = health.counts.newly_failing if health.result is HealthResult.BROKEN else health.counts.failing
-    return (_RANKS[health.result], -count, -last, health.app_id)
+    return (_RANKS[health.result], -count, *run_order(health))
+
+
+def run_order(health: AppHealth) -> tuple[float, str]:
+    """The newest run first; apps without one come last."""
+    return (-health.last_run_at.timestamp() if health.last_run_at else 0.0, health.app_id)
 
 
 def count_tests(comparison: Comparison) -> HealthCounts:
