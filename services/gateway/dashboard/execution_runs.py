@@ -25,8 +25,8 @@ class ShownGroup:
     """A group of ListRuns with those of its runs that are on the page, the blocking ones first.
 
     `message` is what the first of them said; `place` is where the step is written, if that is the same for all.
-    `known_as` is a reason of the gate that names their group of failures on the app, if there is one. `blocking` counts
-    the runs of all pages, as `total` does.
+    `known_as` is a reason of the gate that names their group of failures on the app, if there is one. `elsewhere` are
+    those of its runs on other pages that the gate names. `blocking` counts the runs of all pages, as `total` does.
     """
 
     id: str
@@ -40,6 +40,7 @@ class ShownGroup:
     message: str
     place: Mapping[str, Any] | None
     known_as: Reason | None
+    elsewhere: frozenset[str] = frozenset()
 
     @property
     def shown(self) -> Sequence[Run]:
@@ -58,9 +59,18 @@ def shown_groups(page: Mapping[str, Any], reasons: Mapping[str, Reason]) -> list
 
 def reasons_elsewhere(groups: Sequence[ShownGroup], reasons: Mapping[str, Reason]) -> Sequence[Reason]:
     """The gate's reasons that no group of the page speaks for: of runs on other pages that failed in another way."""
-    here = {run["id"] for group in groups for run in group.runs}
-    said = _fingerprints(here, reasons)
-    return [each for run_id, each in reasons.items() if run_id not in here and _fingerprint(each) not in said]
+    said = {run["id"] for group in groups for run in group.runs}.union(*(group.elsewhere for group in groups))
+    return [each for run_id, each in reasons.items() if run_id not in said]
+
+
+def _elsewhere(group: Mapping[str, Any], runs: Sequence[Run], reasons: Mapping[str, Reason]) -> frozenset[str]:
+    """The runs of the group on other pages. Their fingerprint tells them, but runs of other groups can have it, too,
+    because it leaves out more of their reasons: if more have it than are missing, it is not known which ones they are.
+    """
+    here = {run["id"] for run in runs}
+    alike = _fingerprints(here, reasons)
+    found = frozenset(run_id for run_id, each in reasons.items() if run_id not in here and _fingerprint(each) in alike)
+    return found if len(found) <= group["total"] - len(runs) else frozenset()
 
 
 def _fingerprints(run_ids: Iterable[str], reasons: Mapping[str, Reason]) -> set[tuple[str, str]]:
@@ -79,9 +89,7 @@ def _shown(group: Mapping[str, Any], runs: Sequence[Run], reasons: Mapping[str, 
     marked = {run["id"] for run in blocking}
     in_order = [*blocking, *(run for run in runs if run["id"] not in marked)]
     is_reasoned = group["standing"] in _REASONED
-    alike = _fingerprints((run["id"] for run in runs), reasons) if len(runs) < group["total"] else ()
-    here = {run["id"] for run in runs}
-    elsewhere = [each for run_id, each in reasons.items() if run_id not in here and _fingerprint(each) in alike]
+    elsewhere = _elsewhere(group, runs, reasons)
     failures = [run["failure"] or {} for run in in_order] if is_reasoned else []
     places = [failure.get("position") for failure in failures]
     name, badge = _NAMES.get(group["standing"], (group["standing"], group["standing"]))
@@ -94,9 +102,10 @@ def _shown(group: Mapping[str, Any], runs: Sequence[Run], reasons: Mapping[str, 
         category=(group["category"] or "").replace("_", " "),
         is_reasoned=is_reasoned,
         runs=in_order,
-        blocking=len(blocking) + sum(each["blocks"] for each in elsewhere),
+        blocking=len(blocking) + sum(reasons[run_id]["blocks"] for run_id in elsewhere),
         message=(failures[0].get("message") or failures[0].get("reason") or "") if failures else "",
         known_as=_known_as([reasons[run["id"]] for run in in_order if run["id"] in reasons]),
+        elsewhere=elsewhere,
         place=places[0] if places and all(place == places[0] for place in places) else None,
     )
 

@@ -54,3 +54,13 @@ def test_a_group_speaks_for_its_runs_on_other_pages() -> None:
     reasons = {"1": alike, "2": alike, "elsewhere": {**alike, "run_id": "elsewhere"}, "another": other}
     groups = shown_groups(page(run("1"), run("2"), total=3), reasons)
     assert ([group.blocking for group in groups], reasons_elsewhere(groups, reasons)) == ([3], [other])
+
+
+def test_a_group_speaks_for_no_run_of_another_group_with_its_fingerprint() -> None:
+    """Groups tell "order 7 failed" from "order 8 failed", fingerprints do not."""
+    alike = {"blocks": True, "app_id": "a", "failure_fingerprint": "f"}
+    reasons = {"1": alike, "2": alike, "8": {**alike, "run_id": "8"}, "9": {**alike, "run_id": "9"}}
+    for total in (2, 3):
+        groups = shown_groups(page(run("1"), run("2"), total=total), reasons)
+        assert [group.blocking for group in groups] == [2]
+        assert reasons_elsewhere(groups, reasons) == [reasons["8"], reasons["9"]]
