@@ -114,18 +114,19 @@ async def show_pull_request(request: web.Request) -> Values:
 async def _show(request: web.Request, kind: str, name: str) -> Values:
     base_branch = base_branch_of(request).get("base_branch", USUAL_BASE)
     its_executions = {"pr_number": name} if kind == "pull_request" else {"branch": name, "exact": "true"}
-    app, workspace, named, base = await asyncio.gather(
+    app, workspace, named, base, newest = await asyncio.gather(
         read(request, "GetApp"),
         read(request, "GetAppWorkspace"),
         read(request, "ListAppBranches", kind=kind, name=name),
         read(request, "ListAppBranches", kind="branch", name=base_branch),
+        read(request, "ListAppBranches", page_size=BRANCHES_OFFERED),
     )
     if not named["items"]:
         raise HttpError(404, "No finished run of this app names this branch or pull request", "BRANCH_NOT_FOUND")
     branch = named["items"][0]
     tested = await _newest_of(request, named["items"], workspace)
     own_base = kind == "branch" and name == base_branch
-    base_build = None if own_base or not tested else _base_build(base["items"], tested)
+    base_build = None if own_base or not tested else base_build_of(base["items"], tested, workspace)
     compared, executions = await asyncio.gather(
         _compare(request, tested, base_build) if tested else _nothing_compared(),
         read(request, "ListExecutions", app_id=app["id"], page_size=EXECUTIONS, **its_executions),
@@ -138,6 +139,7 @@ async def _show(request: web.Request, kind: str, name: str) -> Values:
         "base_branch": base_branch,
         "own_base": own_base,
         "tested": tested,
+        "sharing": sharing_build(newest["items"], branch, tested) if tested else (),
         "most": MAX_TESTS,
         "health": {build["build_id"]: build for build in workspace["build_health"]},
         "repository": repository_url(branch["repository"]) or repository_of(compared["comparison"]),
@@ -151,9 +153,29 @@ async def _nothing_compared() -> Values:
     return NOTHING
 
 
-def _base_build(branches: Sequence[Json], build: Json) -> str | None:
-    """The newest build of the base branch before the build, else its newest one; None: reporting chooses."""
-    builds = [each for each in branches[0]["builds"] if each["build_id"] != build["build_id"]] if branches else []
+def sharing_build(branches: Sequence[Json], branch: Json, build: Json) -> Sequence[Json]:
+    """Those of these branches, and pull requests of other branches, whose runs tested the build, too: a build has one
+    result for each test, that of the newest run.
+    """
+    source = _source_of(branch)
+    others = (each for each in branches if _source_of(each) != source)
+    return [each for each in others if build["build_id"] in {tested["build_id"] for tested in each["builds"]}]
+
+
+def _source_of(branch: Json) -> tuple[str, str]:
+    """What is one change: a branch and its pull requests."""
+    if branch["kind"] == "pull_request" and branch["head_branch"]:
+        return ("branch", branch["head_branch"])
+    return (branch["kind"], branch["name"])
+
+
+def base_build_of(branches: Sequence[Json], build: Json, workspace: Json) -> str | None:
+    """The newest build of the base branch before the build, else its newest one, without those that are known to have
+    no verdict; None: reporting chooses.
+    """
+    without = {each["build_id"] for each in workspace["build_health"] if not each["completed_runs"]}
+    without.add(build["build_id"])
+    builds = [each for each in branches[0]["builds"] if each["build_id"] not in without] if branches else []
     earlier = (each for each in builds if each["uploaded_at"] < build["uploaded_at"])
     chosen = next(earlier, builds[0] if builds else None)
     return str(chosen["build_id"]) if chosen else None
