@@ -1,5 +1,6 @@
 """Made-up worlds for the tests of reporting: everything that executor and catalog told, in any order."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hypothesis import strategies as st
@@ -143,7 +144,9 @@ def _run(
     """One run from its first snapshot to its last."""
     app = draw(st.integers(0, APPS))  # the last of them is none
     has_build = app < APPS and draw(st.integers(0, 5)) > 0
-    start = START + timedelta(days=10, minutes=draw(st.integers(0, 4000)))
+    # Failures are counted by day for 60 days: some are older than that.
+    days = draw(st.sampled_from([10, 10, 10, 69, 80]))
+    start = START + timedelta(days=days, minutes=draw(st.integers(0, 4000)))
     common = {
         "run_id": f"{execution_id}-run-{number}",
         "org_id": ORG,
@@ -163,10 +166,13 @@ def _run(
         "simulation": draw(st.sampled_from([None, *Simulation])),
         "bindings_changed": draw(st.booleans()),
     }
-    return _life(common, start, ending, Failure(message[0], message[1], "tapOn", draw(st.integers(0, 3))))
+    failure = Failure(message[0], message[1], "tapOn", draw(st.integers(0, 3)))
+    return _life(common, start, ending, failure, draw(st.sampled_from([None, 0.25, 480.0])))
 
 
-def _life(common: dict[str, object], start: datetime, ending: str, failure: Failure) -> list[Snapshot]:
+def _life(
+    common: dict[str, object], start: datetime, ending: str, failure: Failure, seconds: float | None
+) -> list[Snapshot]:
     minute = timedelta(minutes=1)
     told: list[Snapshot] = [_snapshot(common, 1, Status.QUEUED, event_time=start)]
     if ending == "queued":
@@ -174,7 +180,7 @@ def _life(common: dict[str, object], start: datetime, ending: str, failure: Fail
     told.append(_snapshot(common, 2, Status.RUNNING, event_time=start + minute, started_at=start + minute))
     if ending == "running":
         return told
-    told.append(_final(common, start + minute, ending, failure))
+    told.append(replace(_final(common, start + minute, ending, failure), seconds=seconds))
     return told
 
 
@@ -205,7 +211,6 @@ def _final(common: dict[str, object], start: datetime, ending: str, failure: Fai
         event_time=start + timedelta(minutes=9),
         started_at=start,
         completed_at=start + timedelta(minutes=8),
-        seconds=480.0,
         success=VERDICTS[ending][-1],
         attempts=tuple(attempts),
     )
