@@ -6,6 +6,7 @@ The number is counted anew with each change, in its transaction: processes of an
 from collections.abc import Sequence
 
 from services.chassis.errors import NotFound
+from services.chassis.keyed_locks import KeyedLocks
 from services.chassis.mongo import Document, Mongo, Session
 from services.chassis.org_collection import OrgCollection
 from services.executor.model.run_comments import RunComment
@@ -22,6 +23,8 @@ class MongoRunComments:
         self._mongo = mongo
         self._comments = OrgCollection(mongo, RUN_COMMENTS)
         self._runs = OrgCollection(mongo, RUNS)
+        # Those of one run conflict with each other, and would be tried again until their time is up.
+        self._locks: KeyedLocks[str] = KeyedLocks()
 
     async def page(self, run: RunKey, page: Page) -> tuple[Sequence[RunComment], int]:
         if not await self._runs.count_documents(_run(run), limit=1):
@@ -55,7 +58,8 @@ class MongoRunComments:
             await comments.insert_one({"_id": document.pop("id"), **document})
             return comment
 
-        return await self._mongo.transaction(add)
+        async with self._locks[comment.run_id]:
+            return await self._mongo.transaction(add)
 
     async def save(self, comment: RunComment) -> None:
         this = {"_id": comment.id, **_of(RunKey(comment.execution_id, comment.run_id))}
@@ -71,7 +75,8 @@ class MongoRunComments:
             await comments.delete_one({"_id": comment_id})
             await self._set_count(session, run, await comments.count_documents(_of(run)))
 
-        await self._mongo.transaction(delete)
+        async with self._locks[run.run_id]:
+            await self._mongo.transaction(delete)
 
     async def _set_count(self, session: Session, run: RunKey, number: int) -> None:
         """The document of the run is changed by all who add or delete, so they cannot do so at the same time."""

@@ -53,6 +53,12 @@ async def test_comments_are_in_order_and_counted_at_their_run(world: World, comm
     assert await texts(comments, first) == ["one", "three"]
 
 
+async def test_many_may_write_at_once(world: World, comments: RunCommentUseCases) -> None:
+    (run,) = await started(world, plan())
+    await asyncio.gather(*(comments.create(run, str(number)) for number in range(COMMENTS_OF_RUN)))
+    assert (await run_of(world, run)).comment_count == COMMENTS_OF_RUN
+
+
 async def test_a_run_under_way_keeps_its_number(world: World, comments: RunCommentUseCases) -> None:
     """Workers replace the document in which it stands."""
     claim = await running(world)
