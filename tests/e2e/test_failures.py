@@ -49,6 +49,9 @@ async def test_a_failure_is_found_written_about_and_named_by_the_gate(ci: Ci) ->
     assert 'said to be fixed in 0.9: "The bank is slow", owner Ana.' in after["detail"]
     states = [created(await api.get("/failures", params={"state": state}))["total"] for state in ("open", "fixed")]
     assert states == [0, 1]
+    created(await api.patch(path, {"fixed_in": "1"}))  # of the build on which it occurred
+    assert created(await api.get(path))["reopened"] is False
+    assert created(await api.get("/failures", params={"state": "open"}))["total"] == 0
     created(await api.patch(path, dict.fromkeys(change)))
     assert "triage" not in created(await api.get(path))
 

@@ -38,6 +38,7 @@ async def _count_runs(mongo: Mongo) -> None:
 async def _make_lists(mongo: Mongo) -> None:
     await fill_list_fields(mongo)
     await index_lists(mongo)
+    await MongoRunCounts(mongo).plan_recount()
 
 
 MIGRATIONS = (

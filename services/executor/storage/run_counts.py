@@ -16,6 +16,7 @@ from pymongo.errors import DuplicateKeyError
 from services.chassis.mongo import Document, Mongo, Session, below
 from services.executor.model.executions import Execution
 from services.executor.model.organisation_limits import StartedRuns
+from services.executor.storage.list_fields import fill_missing_list_fields
 from services.executor.storage.schema import EXECUTIONS, RUN_COUNTS
 
 SHARDS = 64
@@ -66,11 +67,14 @@ class MongoRunCounts:
         await self._counts.update_one({"_id": _DUE}, [{"$set": {"due_at": due_at}}], upsert=True)
 
     async def recount_if_due(self) -> int | None:
-        """As `recount`, once when it is due. None: it is not."""
+        """As `recount`, once when it is due; lists find what older processes have stored from then on, too. None: it is
+        not.
+        """
         due = {"_id": _DUE, "$expr": {"$lte": ["$due_at", "$$NOW"]}}
         if await self._counts.find_one(due) is None:
             return None
         corrected = await self.recount()
+        await fill_missing_list_fields(self._mongo)
         await self._counts.delete_one(due)
         return corrected
 

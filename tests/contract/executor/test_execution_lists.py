@@ -15,6 +15,8 @@ from services.executor.ports.executions import ExecutionFilter, ExecutionOrder, 
 from services.executor.storage.execution_lists import ExecutionLists
 from services.executor.storage.list_fields import fill_list_fields
 from services.executor.storage.records import execution_document
+from services.executor.storage.run_counts import MongoRunCounts
+from services.executor.storage.schema import index_lists
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 SHA = "4f2c1d9aa0b3"
@@ -154,6 +156,19 @@ async def test_old_executions_are_found_after_the_migration(mongo: Mongo, lists:
     assert await found(lists, commit_sha=SHA) == []
     await fill_list_fields(mongo)
     assert await found(lists, commit_sha=SHA, result=ExecutionResult.NO_VERDICT) == ["Nightly"]
+
+
+async def test_executions_of_an_older_process_are_found_after_the_upgrade(mongo: Mongo, lists: ExecutionLists) -> None:
+    await index_lists(mongo)
+    await many(mongo)
+    late = execution_document(execution("Late", 1, ci=Ci(commit_sha=SHA), status=Status.FAILED))
+    await mongo.collection("executions").insert_one({k: v for k, v in late.items() if k not in ("search", "result")})
+    await mongo.collection("list_marks").insert_one({"_id": "counted without it"})
+    counts = MongoRunCounts(mongo)
+    await counts.plan_recount(timedelta())
+    await counts.recount_if_due()
+    assert await found(lists, commit_sha=SHA, result=ExecutionResult.NO_VERDICT) == ["Late"]
+    assert await mongo.collection("list_marks").count_documents({}) == 0
 
 
 async def test_a_text_is_found_by_few_keys(
