@@ -1,11 +1,10 @@
 // Comments on a run: <div id="comments" data-comments="/api/v1/.../comments?page=1" data-tag="its ETag">. What others write
-// appears while the tab is visible; what is typed is outside of that part.
+// appears when somebody comes back to the page: an ended run has nothing else to ask for. What is typed is outside of
+// that part.
 import { exchange } from "./api.js";
 import { clear } from "./forms.js";
 import { morph } from "./refresh.js";
 import { isSessionEnded } from "./session.js";
-
-const LOOK_MILLISECONDS = 10_000;
 
 let isLooking = false;
 
@@ -14,8 +13,8 @@ function startComments() {
     const button = target.closest?.("button[data-edits-comment]");
     if (button) edit(button);
   });
-  setInterval(look, LOOK_MILLISECONDS);
   document.addEventListener("visibilitychange", look);
+  window.addEventListener("focus", look);
 }
 
 /** Fill the dialog, which the button opens. */

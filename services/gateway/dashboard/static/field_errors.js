@@ -1,5 +1,7 @@
 // What the REST interface says of a field, in the words of the form that shows it.
 
+// How the decoder begins what it says of a missing field; other texts about one say more than that.
+const MISSING = "Field required";
 const SENTENCES = {
   missing: (label) => `Fill in "${label}".`,
   string_too_short: (label, number) => (number === "1" ? `Fill in "${label}".` : `"${label}" needs at least ${number} characters.`),
@@ -16,7 +18,7 @@ const SENTENCES = {
 /** A sentence about a field of a form. `message` and `kind` are what the interface says of it; without a kind the message stays. */
 export function sentenceOf(field, message, kind) {
   const label = labelOf(field);
-  if (!label || !kind) return message;
+  if (!label || !kind || (kind === "missing" && !message.startsWith(MISSING))) return message;
   if (kind.startsWith("datetime_")) return SENTENCES.timezone_aware(label);
   const sentence = SENTENCES[kind]?.(label, message.match(/\d+/)?.[0]);
   return sentence ?? (/^(must|needs) /.test(message) ? `"${label}" ${message}.` : message);
