@@ -12,7 +12,7 @@ from services.gateway.dashboard.resources import read_part, read_tagged
 
 PAGE_SIZE = 50
 # An address as people write it in a sentence; nothing with which it could look like another one.
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\|\u200b-\u200f\u202a-\u202e\u2066-\u2069]+", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\|\u200b-\u200f\u202a-\u202e\u2066-\u2069]+", re.IGNORECASE | re.UNICODE)
 _AFTER_ADDRESS = ".,;:!?)]}"
 
 
