@@ -35,7 +35,9 @@ async def read_broken(request: web.Request, workspace: Json) -> Values:
         read(request, "ListAppBranches", kind="branch", page_size=BRANCHES_OFFERED),
         read(request, "ListAppBranches", kind="branch", name=branch) if branch else _nothing(),
     )
-    tested = await _newest_of(request, named["items"], workspace) if branch else _newest_tested(workspace)
+    tested = (
+        await _newest_of(request, named["items"], workspace) if branch else newest_tested(workspace, branches["items"])
+    )
     compared = await _compare(request, tested) if tested else NOTHING
     return {
         "branch": branch,
@@ -51,16 +53,25 @@ async def _nothing() -> Json:
     return {"items": []}
 
 
-def _newest_tested(workspace: Json) -> Json | None:
-    """The newest build with a verdict."""
-    return next((build for build in workspace["build_health"] if build["completed_runs"]), None)
+def newest_tested(workspace: Json, branches: Sequence[Json]) -> Json | None:
+    """The newest build with a verdict; the health of builds has only the newest ones, so if none of these has one, the
+    newest older build on which a run of these branches ended.
+    """
+    health = {build["build_id"]: build for build in workspace["build_health"]}
+    older = [build for each in branches for build in each["builds"] if build["build_id"] not in health]
+    newest_older = max(older, key=lambda build: build["uploaded_at"], default=None)
+    return next((build for build in health.values() if build["completed_runs"]), newest_older)
 
 
 async def _newest_of(request: web.Request, branches: Sequence[Json], workspace: Json) -> Json | None:
-    """The newest build of the branch, with a verdict if the health of builds knows one."""
-    builds = branches[0]["builds"] if branches else []
-    tested = {build["build_id"] for build in workspace["build_health"] if build["completed_runs"]}
-    return next((build for build in builds if build["build_id"] in tested), builds[0] if builds else None)
+    """The newest build of the branch, if possible none that is known to have no verdict."""
+    builds, untested = branches[0]["builds"] if branches else [], _untested(workspace)
+    return next((build for build in builds if build["build_id"] not in untested), builds[0] if builds else None)
+
+
+def _untested(workspace: Json) -> set[str]:
+    """The builds that are known to have no verdict: only of the newest ones it is known."""
+    return {build["build_id"] for build in workspace["build_health"] if not build["completed_runs"]}
 
 
 async def _compare(request: web.Request, build: Json, base: str | None = None) -> Values:
@@ -173,8 +184,7 @@ def base_build_of(branches: Sequence[Json], build: Json, workspace: Json) -> str
     """The newest build of the base branch before the build, else its newest one, without those that are known to have
     no verdict; None: reporting chooses.
     """
-    without = {each["build_id"] for each in workspace["build_health"] if not each["completed_runs"]}
-    without.add(build["build_id"])
+    without = {build["build_id"], *_untested(workspace)}
     builds = [each for each in branches[0]["builds"] if each["build_id"] not in without] if branches else []
     earlier = (each for each in builds if each["uploaded_at"] < build["uploaded_at"])
     chosen = next(earlier, builds[0] if builds else None)

@@ -14,9 +14,10 @@ from services.reporting.model.reports.app_health import (
     health_order,
     run_order,
 )
+from services.reporting.model.reports.apps import BUILDS_SHOWN
 from services.reporting.model.reports.compare import Comparison
 from services.reporting.model.snapshots import BuildSnapshot
-from services.reporting.model.sources import BUILDS_KEPT, BranchRow, all_runs_key
+from services.reporting.model.sources import BranchRow, all_runs_key
 from services.reporting.ports import RowPage, StoredHealth
 from services.reporting.usecases.compare import Comparisons
 from services.reporting.usecases.report_sources import ReportSources
@@ -88,13 +89,15 @@ class AppHealths:
         )
 
     async def _newest_with_verdict(self, app_id: str, row: BranchRow | None) -> BuildSnapshot | None:
-        """Of the builds on which runs ended; where none is recorded, of the newest ones."""
-        if row is not None:
-            ids = [build.build_id for build in row.builds]
-            known = await self._read.builds_by_id(ids)
-            builds = [known[build_id] for build_id in ids if build_id in known and not known[build_id].deleted]
-        else:
-            builds = list(await self._read.builds(app_id, RowPage(0, BUILDS_KEPT)))
+        """Of the newest builds on which runs ended; where none of these has one, of the newest ones."""
+        ids = [build.build_id for build in row.builds] if row is not None else []
+        known = await self._read.builds_by_id(ids)
+        builds = [known[build_id] for build_id in ids if build_id in known and not known[build_id].deleted]
+        if tested := await self._first_with_verdict(builds):
+            return tested
+        return await self._first_with_verdict(await self._read.builds(app_id, RowPage(0, BUILDS_SHOWN)))
+
+    async def _first_with_verdict(self, builds: Sequence[BuildSnapshot]) -> BuildSnapshot | None:
         names = [counters.build(build.build_id) for build in builds]
         runs = await self._read.counters(names, ["passed", "failed"])
         return next((build for build in builds if any(runs.get(counters.build(build.build_id), {}).values())), None)

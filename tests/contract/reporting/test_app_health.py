@@ -3,6 +3,7 @@
 import pytest
 
 from services.reporting.model.reports.app_health import AppHealth, AppOrder, HealthCounts, HealthResult
+from services.reporting.model.sources import BUILDS_KEPT
 from services.reporting.ports import RowPage, StoredHealth
 from tests.contract.reporting.store import MongoStore, StoredCiStory
 from tests.fakes.reporting_story import APP
@@ -76,3 +77,10 @@ async def test_apps_come_worst_first_and_by_page(story: StoredCiStory) -> None:
 def test_of_an_app_of_which_only_flaky_tests_ran_nothing_is_known() -> None:
     assert AppHealth(APP, counts=HealthCounts(flaky=2)).result is HealthResult.UNKNOWN
     assert AppHealth(APP, counts=HealthCounts(flaky=2, passing=1)).result is HealthResult.PASSING
+
+
+async def test_a_failure_is_not_forgotten_behind_builds_without_a_verdict(story: StoredCiStory) -> None:
+    story.main("1.0", pay="failed")
+    for number in range(BUILDS_KEPT):
+        story.main(f"1.{number + 1}", pay="infra")
+    assert (await health_of(story)).result is HealthResult.FAILING

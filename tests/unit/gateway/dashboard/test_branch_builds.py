@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from services.gateway.dashboard.branches import base_build_of, sharing_build
+from services.gateway.dashboard.branches import base_build_of, newest_tested, sharing_build
 
 
 def branch(kind: str, name: str, *builds: str, head: str | None = None) -> Any:
@@ -32,3 +32,14 @@ def test_the_base_is_the_newest_build_before_it_that_may_have_a_verdict() -> Non
     assert base_build_of([branch("branch", "main", "6")], build, workspace) == "6"
     assert base_build_of([branch("branch", "main", "5")], build, workspace) is None
     assert base_build_of([], build, workspace) is None
+
+
+def test_an_older_build_is_shown_where_none_of_the_newest_has_a_verdict() -> None:
+    branches = [branch("branch", "main", "5", "3", "2"), branch("branch", "pay", "4")]
+    untested = {"build_id": "5", "completed_runs": 0}
+    tested = newest_tested({"build_health": [untested]}, branches)
+    assert tested is not None
+    assert tested["build_id"] == "4"
+    passed = {"build_id": "1", "completed_runs": 1}
+    assert newest_tested({"build_health": [untested, passed]}, branches) == passed
+    assert newest_tested({"build_health": [untested]}, []) is None
