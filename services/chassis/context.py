@@ -20,12 +20,12 @@ class Caller:
 
     org_id: str
     subject: str | None = None
-    subject_name: str | None = None
     scopes: frozenset[str] = frozenset()
     request_id: str = ""
     traceparent: str | None = None
     idempotency_key: str | None = None
     via_gateway: bool = False
+    subject_name: str | None = None
 
 
 _caller: ContextVar[Caller | None] = ContextVar("caller", default=None)

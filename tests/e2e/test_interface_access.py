@@ -69,7 +69,7 @@ async def test_a_key_makes_no_key_that_may_do_more_or_lasts_longer(api: Api) -> 
 
 
 # Of paths; the others are UUIDs.
-UNKNOWN_IDS = {"key": "home_ios-1x1_0123456789ab", "artifact_name": "a.png", "name": "unknown"}
+UNKNOWN_IDS = {"key": "home_ios-1x1_0123456789ab", "artifact_name": "a.png", "name": "unknown", "fingerprint": "0" * 16}
 
 
 async def test_nothing_is_read_or_deleted_below_an_unknown_id(api: Api) -> None:

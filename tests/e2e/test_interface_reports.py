@@ -36,7 +36,7 @@ async def test_a_new_app_has_empty_reports(api: Api, world: World) -> None:
     assert [point["date"] for point in trend] in days
     assert {(point["executions"], point["passed"], point["failed"]) for point in trend} == {(0, 0, 0)}
     builds = [f"{which}_build_{field}" for which in ("current", "latest") for field in ("id", "version")]
-    zeros = dict.fromkeys(("attached_tests", "pinned_tests", "recent_executions"), 0)
+    zeros = dict.fromkeys(("attached_tests", "pinned_tests", "recent_executions", "recent_runs"), 0)
     nothing = {**dict.fromkeys((*builds, "rolling_pass_rate")), **zeros, "attribution_ready": False, "build_health": []}
     assert workspace == {"app": app} | nothing
     counts = {"build_count": 0, "test_count": 0, "total_builds": 0, "page": 1, "page_size": 10}

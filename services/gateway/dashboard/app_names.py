@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from services.gateway.dashboard.pages import Load, Values, with_session
-from services.gateway.dashboard.resources import read
+from services.gateway.dashboard.resources import read, read_part
 
 # Apps that are read, which are also the choices of a page. With more apps it is not known which names occur once.
 APPS = 200
@@ -50,10 +50,11 @@ class AppNames:
 
 
 def with_apps(load: Load) -> Load:
-    """As `with_session`, and with `app_names`."""
+    """As `with_session`, and with `app_names`; without their list no name is known to occur once."""
 
     async def load_both(request: web.Request) -> Values:
-        listed, values = await asyncio.gather(read(request, "ListApps", page_size=APPS), load(request))
+        part, values = await asyncio.gather(read_part("apps", read(request, "ListApps", page_size=APPS)), load(request))
+        listed = part["apps"] or {"items": (), "total": 1}
         return {"app_names": AppNames(listed["items"], listed["total"]), **values}
 
     return with_session(load_both)

@@ -50,14 +50,15 @@ async def list_apps(request: web.Request) -> Values:
 async def show_app(request: web.Request) -> Values:
     """An app with its workspace, newest builds and executions, attached tests, and tests to attach."""
     query = request.query
-    workspace, builds, tests, candidates, executions = await asyncio.gather(
-        read(request, "GetAppWorkspace", trend_days=query.get("days") or None),
+    reading = asyncio.ensure_future(read(request, "GetAppWorkspace", trend_days=query.get("days") or None))
+    workspace, broken, builds, tests, candidates, executions = await asyncio.gather(
+        reading,
+        read_broken(request, reading),
         read(request, "ListBuilds", page_size=PAGE_SIZE),
         read(request, "ListAttachments", page=query.get("page"), page_size=PAGE_SIZE),
         _find_tests(request),
         read(request, "ListExecutions", app_id=request.match_info["app_id"], page_size=10),
     )
-    broken = await read_broken(request, workspace)
     trend = [_with_cancelled(point) for point in workspace["execution_trend"]]
     sums = {
         name: sum(point[name] for point in trend)

@@ -1,7 +1,7 @@
 """The pages of the branches and pull requests of an app, and what is broken on the newest build of one."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
@@ -26,12 +26,13 @@ _PULL_REQUESTS = {"github": "/pull/", "gitlab": "/-/merge_requests/"}
 Json = Mapping[str, Any]
 
 
-async def read_broken(request: web.Request, workspace: Json) -> Values:
+async def read_broken(request: web.Request, reading: Awaitable[Json]) -> Values:
     """What is broken on the newest build of `?branch=` with a verdict, or of any; `tested` is that build, None if there
-    is none.
+    is none. `reading` brings the workspace of the app.
     """
     branch = request.query.get("branch", "").strip()
-    branches, named = await asyncio.gather(
+    workspace, branches, named = await asyncio.gather(
+        reading,
         read(request, "ListAppBranches", kind="branch", page_size=BRANCHES_OFFERED),
         read(request, "ListAppBranches", kind="branch", name=branch) if branch else _nothing(),
     )

@@ -32,6 +32,7 @@ def script_execution(backends: FakeBackends) -> None:
     )
     backends.on("GetCurrentApiKey", lambda _: api_keys_pb2.ApiKey(name="Viewer", scopes=["SCOPE_READ"]))
     backends.on("BatchGetExecutions", lambda _: executions_pb2.BatchGetExecutionsResponse(executions=[ended]))
+    backends.on("ListExecutions", lambda _: executions_pb2.ListExecutionsResponse())
     backends.on("ListRuns", lambda _: executions_pb2.ListRunsResponse(page=1, page_size=100))
     backends.on("GetGate", lambda _: reports_pb2.Gate(result="GATE_RESULT_BLOCK", summary="1 test blocks"))
 
@@ -55,7 +56,8 @@ async def test_a_page_is_one_request_and_reads_each_resource_once(client: Client
     assert (answer.status, answer.headers["RateLimit-Remaining"]) == (200, "8")
     assert "1 test blocks" in text(answer)
     calls = [call for call in backends.calls if call.method != "VerifyApiKey"]
-    assert sorted(call.method for call in calls) == ["BatchGetExecutions", "GetCurrentApiKey", "GetGate", "ListRuns"]
+    read_once = ["BatchGetExecutions", "GetCurrentApiKey", "GetGate", "ListApps", "ListExecutions", "ListRuns"]
+    assert sorted(call.method for call in calls) == read_once
     assert {call.caller.request_id for call in calls} == {"page-1"}
     assert (backends.requests("GetGate")[0].min_ended_runs, backends.requests("GetGate")[0].total_runs) == (3, 3)
     assert (counted(page), counted(resource)) == (before[0] + 1, before[1])
@@ -83,7 +85,7 @@ async def test_each_operation_of_a_page_checks_the_scopes_of_the_key(client: Cli
 async def test_errors_of_operations_are_pages(client: Client, backends: FakeBackends) -> None:
     script_execution(backends)
     invalid = await client("GET", f"{PATH}?page=0")
-    assert (invalid.status, "greater than or equal to 1" in text(invalid)) == (422, True)
+    assert (invalid.status, "No page 0" in text(invalid)) == (404, True)
     backends.fail("GetGate", Unavailable("stopped"))
     partly = await client("GET", PATH)
     assert (partly.status, "The gate is not known now: A service that this" in text(partly)) == (200, True)

@@ -60,6 +60,7 @@ def script_page(backends: FakeBackends, *scopes: str, test: dict[str, Any] | Non
     runs = {RUN: failed_run(**run), CHECK_RUN: failed_run(id=CHECK_RUN, execution_id=CHECK, success=True)}
     backends.on("GetCurrentApiKey", lambda _: api_keys_pb2.ApiKey(name="Reader", scopes=named))
     backends.on("BatchGetExecutions", lambda _: executions_pb2.BatchGetExecutionsResponse(executions=[execution]))
+    backends.on("ListExecutions", lambda _: executions_pb2.ListExecutionsResponse())
     backends.on("GetRun", lambda request: runs[request.run_id])
     answer = tests_pb2.BatchGetTestsResponse(tests=[ParseDict(values, tests_pb2.Test())])
     backends.on("BatchGetTests", lambda _: answer)

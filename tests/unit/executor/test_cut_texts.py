@@ -37,6 +37,7 @@ NO_TEXTS = {
     "automation/flows/workspace.py": {
         "(*notices, *repeated_names(names), *missing)[:NOTICES_LIMIT]",
         "flow.problems[:PROBLEMS_LIMIT]",
+        "flow.unparsed[:NOTICES_LIMIT - len(unparsed)]",
     },
     "automation/flows/workspace_media.py": {"tuple({**self._files, **self._sent}.values())[:FILES_LIMIT]"},
 }
