@@ -1,6 +1,7 @@
 """The health of many apps: summaries that are computed again only when something of the app has changed."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from services.chassis.errors import NotFound
@@ -104,14 +105,10 @@ class AppHealths:
 
     async def _compare(self, build: BuildSnapshot) -> Comparison | None:
         """With the default base; the first build of an app with itself: all that fails there is known."""
-        try:
-            return await self._comparisons.compare(build.build_id)
-        except NotFound:
-            pass
-        try:
-            return await self._comparisons.compare(build.build_id, build.build_id)
-        except NotFound:  # deleted meanwhile
-            return None
+        for base in (None, build.build_id):
+            with suppress(NotFound):  # there is no earlier build; then: it was deleted meanwhile
+                return await self._comparisons.compare(build.build_id, base)
+        return None
 
 
 def _version(counts: Mapping[str, int], deleted: int) -> str:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from services.chassis.turns import discard, in_turns, sorted_in_turns
 from services.reporting.model.reports.durations import DurationSums, TestDuration, slowest_first
+from services.reporting.model.reports.matrix import row_names
 from services.reporting.model.variants import test_of
 from services.reporting.ports import RowPage
 from services.reporting.usecases.report_sources import KnownApps, ReportSources
-from services.reporting.usecases.rows import finished_cells, newest_cells, sorted_rows
+from services.reporting.usecases.rows import finished_cells, newest_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,10 @@ class Durations:
         sums: dict[str, DurationSums] = {test_id: DurationSums() for test_id in by_test}
         async for (_, subject, build_id), cell in in_turns(finished.items()):
             sums[test_of(subject)].add(build_id, cell)
-        names = await sorted_rows((each for each in attachments if each.test_id in by_test), by_test, tests)
+        names = row_names((each for each in attachments if each.test_id in by_test), by_test, tests)
         durations = [
             TestDuration(test_id, name, on_builds)
-            async for test_id, name in in_turns(names)
+            async for test_id, name in in_turns(names.items())
             if not (test_id in tests and tests[test_id].deleted) and (on_builds := sums[test_id].on(newest))
         ]
         await discard(cells, finished)
