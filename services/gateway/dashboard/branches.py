@@ -58,10 +58,15 @@ def newest_tested(workspace: Json, branches: Sequence[Json]) -> Json | None:
     """The newest build with a verdict; the health of builds has only the newest ones, so if none of these has one, the
     newest older build on which a run of these branches ended.
     """
-    health = {build["build_id"]: build for build in workspace["build_health"]}
+    health = _health_of(workspace)
     older = [build for each in branches for build in each["builds"] if build["build_id"] not in health]
     newest_older = max(older, key=lambda build: build["uploaded_at"], default=None)
     return next((build for build in health.values() if build["completed_runs"]), newest_older)
+
+
+def _health_of(workspace: Json) -> Mapping[str, Json]:
+    """By id, the health of the newest builds, newest first."""
+    return {build["build_id"]: build for build in workspace["build_health"]}
 
 
 async def _newest_of(request: web.Request, branches: Sequence[Json], workspace: Json) -> Json | None:
@@ -87,8 +92,7 @@ async def list_branches(request: web.Request) -> Values:
     """A page of the branches and pull requests of an app, searched by the beginning of their names."""
     query = request.query
     search, kind = query.get("search", "").strip(), query.get("kind", "")
-    app, workspace, branches = await asyncio.gather(
-        read(request, "GetApp"),
+    workspace, branches = await asyncio.gather(
         read(request, "GetAppWorkspace"),
         read(
             request,
@@ -99,8 +103,8 @@ async def list_branches(request: web.Request) -> Values:
             page_size=PAGE_SIZE,
         ),
     )
-    health = {build["build_id"]: build for build in workspace["build_health"]}
-    return {"app": app, "branches": branches, "health": health, "query": {"search": search, "kind": kind}}
+    filters = {"search": search, "kind": kind}
+    return {"app": workspace["app"], "branches": branches, "health": _health_of(workspace), "query": filters}
 
 
 @with_apps
@@ -126,8 +130,7 @@ async def show_pull_request(request: web.Request) -> Values:
 async def _show(request: web.Request, kind: str, name: str) -> Values:
     base_branch = base_branch_of(request).get("base_branch", USUAL_BASE)
     its_executions = {"pr_number": name} if kind == "pull_request" else {"branch": name, "exact": "true"}
-    app, workspace, named, base, newest = await asyncio.gather(
-        read(request, "GetApp"),
+    workspace, named, base, newest = await asyncio.gather(
         read(request, "GetAppWorkspace"),
         read(request, "ListAppBranches", kind=kind, name=name),
         read(request, "ListAppBranches", kind="branch", name=base_branch),
@@ -141,10 +144,10 @@ async def _show(request: web.Request, kind: str, name: str) -> Values:
     base_build = None if own_base or not tested else base_build_of(base["items"], tested, workspace)
     compared, executions = await asyncio.gather(
         _compare(request, tested, base_build) if tested else _nothing_compared(),
-        read(request, "ListExecutions", app_id=app["id"], page_size=EXECUTIONS, **its_executions),
+        read(request, "ListExecutions", app_id=workspace["app"]["id"], page_size=EXECUTIONS, **its_executions),
     )
     return {
-        "app": app,
+        "app": workspace["app"],
         "item": branch,
         "address": pull_request_url(branch),
         "source_url": repository_url(branch["repository"]),
@@ -153,7 +156,7 @@ async def _show(request: web.Request, kind: str, name: str) -> Values:
         "tested": tested,
         "sharing": sharing_build(newest["items"], branch, tested) if tested else (),
         "most": MAX_TESTS,
-        "health": {build["build_id"]: build for build in workspace["build_health"]},
+        "health": _health_of(workspace),
         "repository": repository_url(branch["repository"]) or repository_of(compared["comparison"]),
         "executions": executions,
         "executions_query": its_executions,

@@ -7,16 +7,14 @@ from urllib.parse import quote
 from aiohttp import web
 
 from services.gateway.dashboard.app_names import with_apps
-from services.gateway.dashboard.comparisons import base_branch_of
+from services.gateway.dashboard.comparisons import NO_GATE, base_branch_of, read_gate
 from services.gateway.dashboard.error_pages import PageUnknown
 from services.gateway.dashboard.execution_filters import RESULTS, USUAL, read_filters, to_parameters
 from services.gateway.dashboard.execution_runs import reasons_elsewhere, shown_groups
 from services.gateway.dashboard.pages import Values, with_session
-from services.gateway.dashboard.resources import read, read_part
-from services.gateway.http.json_responses import HttpError
+from services.gateway.dashboard.resources import read
 
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 2, 500
-NO_GATE = {"gate": None, "gate_refusal": None}
 RUNS_PAGE_SIZE, REPETITIONS = 100, 5
 PAGE_SIZE = 50
 WORKERS_PAGE_SIZE = 100
@@ -40,7 +38,7 @@ async def show_execution(request: web.Request) -> Values:
         read(request, "ListRuns", page=request.query.get("page"), page_size=RUNS_PAGE_SIZE, order="worst"),
         read(request, "ListExecutions", rerun_of=request.match_info["execution_id"], page_size=REPETITIONS),
     )
-    gate = await _gate(request) if execution["completed_at"] and "verifies" not in execution else NO_GATE
+    gate = await read_gate(request) if execution["completed_at"] and "verifies" not in execution else NO_GATE
     reasons = {reason["run_id"]: reason for reason in (gate["gate"] or {"reasons": ()})["reasons"]}
     groups = shown_groups(runs, reasons)
     return {
@@ -75,16 +73,6 @@ def _base_branch(request: web.Request, execution: Any) -> dict[str, str]:
     """The branch to compare with that the address of the page names, or else CI for the execution."""
     branch = (execution["ci"] or {}).get("base_branch")
     return base_branch_of(request) or ({"base_branch": branch} if branch else {})
-
-
-async def _gate(request: web.Request) -> Values:
-    """Neither a gate nor a refusal if reporting does not know the execution yet."""
-    part = await read_part("gate", read(request, "GetGate", **base_branch_of(request)))
-    return NO_GATE if _is_missing(part["gate_refusal"]) else part
-
-
-def _is_missing(refusal: HttpError | None) -> bool:
-    return refusal is not None and refusal.status == 404
 
 
 @with_session

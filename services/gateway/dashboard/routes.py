@@ -38,6 +38,24 @@ def dashboard_routes(
     bodies = BodyMemory(ORGANISATION_BYTES, PROCESS_BYTES)
     sessions = SessionHandlers(catalog, authenticator, limiter, bodies)
     return [
+        *_app_pages(),
+        *_execution_pages(),
+        *_test_pages(),
+        *_settings_pages(),
+        Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler(bodies).handle, AccessRule("read")),
+        Route("GET", "/docs", _show_reference),
+        Route("GET", SIGN_IN, show_sign_in),
+        Route("POST", SIGN_IN, sessions.begin_by_form),
+        Route("POST", "/session", sessions.begin),
+        Route("GET", "/session", sessions.show),
+        Route("DELETE", "/session", sessions.end),
+        Route("GET", f"{PREFIX}/{{version}}/{{name}}", assets.serve),
+        Route("GET", f"{PREFIX}/{{version}}/{{folder}}/{{name}}", assets.serve),
+    ]
+
+
+def _app_pages() -> list[Route]:
+    return [
         Route("GET", "/", page("apps.html", apps.list_apps)),
         Route("GET", "/apps/{app_id}", page("app.html", apps.show_app)),
         Route("GET", "/apps/{app_id}/matrix", page("matrix.html", matrix.show_matrix, csv_lists.list_matrix)),
@@ -54,6 +72,12 @@ def dashboard_routes(
         Route("GET", "/apps/{app_id}/branches/{name}", page("branch.html", branches.show_branch)),
         Route("GET", "/apps/{app_id}/pull-requests/{number}", page("branch.html", branches.show_pull_request)),
         Route("GET", "/apps/{app_id}/builds/{build_id}/screens", page("build_screens.html", apps.show_screen_changes)),
+    ]
+
+
+def _execution_pages() -> list[Route]:
+    """Executions, their runs, failures and the queue."""
+    return [
         Route("GET", "/executions", page("executions.html", executions.list_executions, csv_lists.list_executions)),
         Route("GET", "/executions/{execution_id}", page("execution.html", executions.show_execution)),
         Route("GET", "/executions/{execution_id}/tests/{test_id}", redirection(executions.find_run)),
@@ -61,10 +85,12 @@ def dashboard_routes(
         Route("GET", "/failures", page("failures.html", failures.list_failures, csv_lists.list_failures)),
         Route("GET", "/apps/{app_id}/failures/{fingerprint}", page("failure.html", failures.show_failure)),
         Route("GET", "/queue", page("queue.html", executions.show_queue)),
-        Route("GET", "/settings", page("api_keys.html", settings.list_keys)),
-        Route("GET", "/settings/limits", page("limits.html", settings.list_limits)),
-        Route("GET", "/settings/quarantine", page("quarantine.html", settings.list_quarantined)),
-        Route("GET", "/settings/secrets", page("secrets.html", settings.list_secrets)),
+    ]
+
+
+def _test_pages() -> list[Route]:
+    """Tests and workflows."""
+    return [
         Route("GET", "/tests", page("tests.html", tests.list_tests, csv_lists.list_tests)),
         Route("GET", "/tests/flaky", page("flaky.html", slow_and_flaky.list_flaky, slow_and_flaky.flaky_csv)),
         Route("GET", "/tests/new", page("new_test.html", tests.new_test)),
@@ -77,15 +103,15 @@ def dashboard_routes(
         Route("GET", "/workflows/new", page("workflow_form.html", workflows.new_workflow)),
         Route("GET", "/workflows/{workflow_id}", page("workflow.html", workflows.show_workflow)),
         Route("GET", "/workflows/{workflow_id}/edit", page("workflow_form.html", workflows.edit_workflow)),
-        Route("POST", "/tests/{test_id}/difference", versions.DifferenceHandler(bodies).handle, AccessRule("read")),
-        Route("GET", "/docs", _show_reference),
-        Route("GET", SIGN_IN, show_sign_in),
-        Route("POST", SIGN_IN, sessions.begin_by_form),
-        Route("POST", "/session", sessions.begin),
-        Route("GET", "/session", sessions.show),
-        Route("DELETE", "/session", sessions.end),
-        Route("GET", f"{PREFIX}/{{version}}/{{name}}", assets.serve),
-        Route("GET", f"{PREFIX}/{{version}}/{{folder}}/{{name}}", assets.serve),
+    ]
+
+
+def _settings_pages() -> list[Route]:
+    return [
+        Route("GET", "/settings", page("api_keys.html", settings.list_keys)),
+        Route("GET", "/settings/limits", page("limits.html", settings.list_limits)),
+        Route("GET", "/settings/quarantine", page("quarantine.html", settings.list_quarantined)),
+        Route("GET", "/settings/secrets", page("secrets.html", settings.list_secrets)),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from services.gateway.dashboard.app_names import with_apps
-from services.gateway.dashboard.comparisons import base_branch_of, repository_url
+from services.gateway.dashboard.comparisons import NO_GATE, read_gate, repository_url
 from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.dashboard.run_comments import read_comments, split_addresses
@@ -41,14 +41,10 @@ async def show_run(request: web.Request) -> Values:
 
 
 async def _gate(request: web.Request, run: Json) -> Values:
-    """The gate of the execution if the run did not pass; neither a gate nor a refusal if reporting does not know it
-    yet, or for the check of a proposal, which has none.
-    """
+    """The gate of the execution if the run did not pass; none for the check of a proposal."""
     if run["completed_at"] is None or run["success"] or run.get("verifies"):
-        return {"gate": None, "gate_refusal": None}
-    part = await read_part("gate", read(request, "GetGate", **base_branch_of(request)))
-    refusal = part["gate_refusal"]
-    return {"gate": None, "gate_refusal": None} if refusal is not None and refusal.status == 404 else part
+        return NO_GATE
+    return await read_gate(request)
 
 
 async def _on_app(request: web.Request, run: Json) -> Values:
