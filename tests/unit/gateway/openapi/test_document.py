@@ -63,6 +63,13 @@ def test_reads_that_can_conflict_list_409() -> None:
     }
 
 
+def test_operations_list_the_404_that_their_comments_promise() -> None:
+    operations = [operation for item in DOCUMENT["paths"].values() for operation in item.values()]
+    promised = [each for each in operations if "NOT_FOUND" in each.get("description", "")]
+    assert promised
+    assert [each["operationId"] for each in promised if "404" not in each["responses"]] == []
+
+
 def parameters(path: str, verb: str = "get") -> dict[str, Any]:
     items = DOCUMENT["paths"][path][verb]["parameters"]
     return {item["name"]: item for item in items if "name" in item}
