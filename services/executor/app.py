@@ -264,8 +264,9 @@ def _limits(shared: Resources, stores: _Stores) -> LimitUseCases:
 
 
 def _steps(shared: Resources, stores: _Stores, children: _Children) -> StepsServicer:
-    past, has_models = PastScreens(stores.executions, stores.screens), shared.settings.llm_endpoint is not None
-    rechecks = RecheckUseCases(shared.catalog, past, children.trees, has_models=has_models)
+    workers = MongoWorkers(shared.mongo, seconds=shared.settings.lease_seconds)
+    past = PastScreens(stores.executions, stores.screens)
+    rechecks = RecheckUseCases(shared.catalog, past, children.trees, workers)
     return StepsServicer(children.resolver, rechecks)
 
 

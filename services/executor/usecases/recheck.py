@@ -12,7 +12,8 @@ from mobiletest_automation.stored_screens.verdict import Verdict
 from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.fair_turns import FairTurns
-from services.executor.ports.executions import ScreensFilter
+from services.executor.model.workers import Fleet
+from services.executor.ports.executions import ScreensFilter, Workers
 from services.executor.ports.rechecks import (
     CheckAnswer,
     CheckFailed,
@@ -124,12 +125,12 @@ class _Collected:
 class RecheckUseCases:
     """Rechecks of the caller's organisation."""
 
-    def __init__(self, tests: StoredTests, past: PastScreens, checks: StepChecks, *, has_models: bool) -> None:
-        """`has_models`: runs may ask a model where the rules have no answer."""
+    def __init__(self, tests: StoredTests, past: PastScreens, checks: StepChecks, workers: Workers) -> None:
+        """`workers` say whether runs may ask a model where the rules have no answer."""
         self._tests = tests
         self._past = past
         self._checks = checks
-        self._has_models = has_models
+        self._workers = workers
         self._turns = FairTurns(RECHECKS, per_org=1, waiting_per_org=8, waiting=64)
 
     async def recheck(
@@ -172,7 +173,7 @@ class RecheckUseCases:
             own=list(map(_to_check, own)),
             others=list(map(_to_check, others)),
             trees=trees,
-            may_ask_model=self._has_models or collected.uses_model,
+            may_ask_model=collected.uses_model or await self._may_ask_model(),
         )
         answer = await self._check(written, request)
         verdicts = dict(zip(map(id, (*own, *others)), (*answer.own, *answer.others), strict=True))
@@ -191,6 +192,10 @@ class RecheckUseCases:
         return StepRecheck(
             step=written, runs=len(collected.runs), screens=screens, asserts_nothing=answer.asserts_nothing
         )
+
+    async def _may_ask_model(self) -> bool:
+        """Whether runs may ask a model, as workers say it; also if none says so, because a verdict is no guess."""
+        return Fleet(await self._workers.all()).has_models(current().org_id) is not False
 
     async def _collect(
         self, test_id: str, test: StepsOfTest, written: WrittenStep, platform: Platform | None

@@ -1,6 +1,6 @@
 """Rechecks of steps on the screens of past runs: MongoDB, kept screens in memory, and the children that check."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
@@ -26,6 +26,7 @@ from services.chassis.context import current
 from services.chassis.errors import Unavailable
 from services.executor.model.runs import RunPlan
 from services.executor.model.screens import ScreenKey
+from services.executor.model.workers import KnownWorker, PoolReport, WorkerReport
 from services.executor.ports.rechecks import StepsOfTest
 from services.executor.recheck_child import PLATFORM
 from services.executor.tree_reader import LIMITS, TreeReader
@@ -72,6 +73,24 @@ class Tests:
         return StepsOfTest(self.steps, self.version)
 
 
+class Workers:
+    """The port `Workers`: one worker, and whether it says that it has models."""
+
+    def __init__(self, *, has_models: bool | None) -> None:
+        pool = PoolReport(name="phones", platform=Platform.ANDROID, slots=1)
+        self.worker = WorkerReport(id="w", name="w", slots=1, pools=(pool,), has_models=has_models)
+
+    async def report(self, worker: WorkerReport) -> None:
+        raise NotImplementedError
+
+    async def retire(self, worker_id: str) -> None:
+        raise NotImplementedError
+
+    async def all(self) -> Sequence[KnownWorker]:
+        now = datetime(2026, 3, 4, tzinfo=UTC)
+        return (KnownWorker(self.worker, now, now, silent=False),)
+
+
 class Scene:
     """A test with two steps, and what its runs have left."""
 
@@ -116,9 +135,11 @@ class Scene:
         claim = await running(self.world, plan or self.plan, config=once)
         await finish(self.world, claim, replace(result, steps=steps))
 
-    async def recheck(self, *, path: str | None = "steps[0]", has_models: bool = False, **wanted: Any) -> StepRecheck:
+    async def recheck(
+        self, *, path: str | None = "steps[0]", has_models: bool | None = False, **wanted: Any
+    ) -> StepRecheck:
         past = PastScreens(self.world.executions, self.screens)
-        usecases = RecheckUseCases(self.tests, past, self.trees, has_models=has_models)
+        usecases = RecheckUseCases(self.tests, past, self.trees, Workers(has_models=has_models))
         return await usecases.recheck(self.plan.target.test_id, path=path, **wanted)
 
 
@@ -211,12 +232,22 @@ async def test_what_a_run_does_not_say_is_not_known(scene: Scene) -> None:
     assert verdicts(changed, ScreenGroup.FAILED) == [HOLDS]
 
 
-@pytest.mark.parametrize("calls", [0, 1])
-async def test_sentences_that_a_model_may_carry_out_do_not_fail(scene: Scene, calls: int) -> None:
+@pytest.mark.parametrize(
+    ("calls", "has_models"), [(0, True), (0, None), (1, False)], ids=["workers have", "workers do not say", "a run had"]
+)
+async def test_sentences_that_a_model_may_carry_out_do_not_fail(
+    scene: Scene, calls: int, has_models: bool | None
+) -> None:
     await scene.ran(scene.step(0, await scene.keep(screen("Pay")), model_calls=calls))
-    recheck = await scene.recheck(step='Tap "Buy"', has_models=not calls)
+    recheck = await scene.recheck(step='Tap "Buy"', has_models=has_models)
     ((verdict, reason),) = verdicts(recheck)
     assert (verdict, "model" in reason) == (Verdict.UNKNOWN, True)
+
+
+async def test_sentences_fail_where_no_worker_has_a_model(scene: Scene) -> None:
+    await scene.ran(scene.step(0, await scene.keep(screen("Pay"))))
+    ((verdict, _),) = verdicts(await scene.recheck(step='Tap "Buy"', has_models=False))
+    assert verdict is Verdict.FAILS
 
 
 async def test_only_screens_of_one_platform_are_checked(scene: Scene) -> None:
