@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mobiletest_automation.app_files import reader
 from mobiletest_automation.app_files.archive_limits import HostileArchive
+from mobiletest_automation.app_files.file_kind import describe_file
 from services.catalog.model.builds import Inspection, RejectedArtifact
 from services.catalog.model.values import Platform
 from services.chassis.child_pool import ChildPool, JobFailed, JobLimits
@@ -34,7 +35,7 @@ class ProcessInspector:
             Unavailable: too many artifacts wait.
         """
         if not reader.is_known_kind(path):
-            return Inspection()
+            return Inspection(kind=describe_file(path))
         try:
             inspected = json.loads(await self._children.call(current().org_id, os.fsencode(path)))
         except JobFailed as failure:

@@ -141,7 +141,7 @@ async def test_a_file_without_a_version_needs_one(visitor: Visitor, world: World
     app = await world.app()
     form = await choose(visitor, app, file(b"not an archive", "shop.txt"))
     await form.get_by_role("button", name="Upload").click()
-    await expect(form.locator("#version-error")).to_contain_text("the artifact contains no version")
+    await expect(form.locator("#version-error")).to_contain_text("the artifact contains no version (it is a text)")
     await expect(form.get_by_label("Version")).to_be_focused()
     await form.get_by_label("Version").fill("1.0.0")
     await form.get_by_role("button", name="Upload").click()

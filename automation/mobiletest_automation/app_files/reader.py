@@ -105,7 +105,9 @@ def _read_zip(archive: zipfile.ZipFile) -> AppFile:
     _refuse_sets(entries)
     if path := _find_app(entries):
         return _ios(read_entry(archive, entries[path]))
-    raise UnreadableAppFile("it has neither AndroidManifest.xml nor *.app/Info.plist, so it is not an app")
+    raise UnreadableAppFile(
+        "it is a ZIP archive with neither AndroidManifest.xml nor *.app/Info.plist, so it is not an app"
+    )
 
 
 def _refuse_sets(names: Iterable[str]) -> None:
@@ -162,7 +164,7 @@ def _read_tar(file: BinaryIO) -> AppFile:
                     return _ios(content.read(MIB))
     except (tarfile.TarError, zlib.error, OSError, EOFError) as problem:
         raise UnreadableAppFile(f"it is not a readable .tar.gz archive: {problem}") from None
-    raise UnreadableAppFile("it has no *.app/Info.plist, so it is not an app")
+    raise UnreadableAppFile("it is a .tar.gz archive that has no *.app/Info.plist, so it is not an app")
 
 
 def _is_app_plist(entry: tarfile.TarInfo) -> bool:

@@ -91,12 +91,16 @@ class ReceivedFile:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """The contents of an artifact's manifest, None where a value is absent; `error` says why it could not be read."""
+    """The contents of an artifact's manifest, None where a value is absent.
+
+    `error` says why it could not be read. `kind` says what an artifact is that is no archive: "an HTML page".
+    """
 
     package_name: str | None = None
     version: str | None = None
     error: str | None = None
     platform: Platform | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,15 +273,21 @@ _FILES = {Platform.ANDROID: "an .apk", Platform.IOS: "an .ipa, or the .app of a 
 
 def _not_an_app(app: App, inspection: Inspection) -> str:
     return (
-        f"no device can install this file ({inspection.error or 'it is not an archive'}): send {_FILES[app.platform]}; "
+        f"no device can install this file ({_found(inspection)}): send {_FILES[app.platform]}; "
         "app models and other files are for simulated devices, which this server does not have "
         "(MOBILETEST_SIMULATED_DEVICES)"
     )
 
 
+def _found(inspection: Inspection) -> str:
+    """What the file is instead of an app; "" if it is one, or if that is not known."""
+    return inspection.error or (f"it is {inspection.kind}" if inspection.kind else "")
+
+
 def _own_version(inspection: Inspection) -> str:
     if inspection.version is None:
-        reason = f" ({inspection.error})" if inspection.error else ""
+        found = _found(inspection)
+        reason = f" ({found})" if found else ""
         raise InvalidValue("version", f"the artifact contains no version{reason}; send one with the upload", "missing")
     return validate_version(inspection.version)
 

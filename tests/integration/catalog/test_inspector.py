@@ -43,13 +43,16 @@ async def test_the_child_reads_the_manifest(tmp_path: Path, platform: Platform) 
     assert inspection == Inspection(package_name="com.example", version="1.2", platform=platform)
 
 
-@pytest.mark.parametrize("content", [b"name: Shop\nscreens: []\n", b"", b"P", bytes(range(256))])
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [(b"name: Shop\nscreens: []\n", "a text"), (b"", "empty"), (b"P", "a text"), (bytes(range(256)), "not an archive")],
+)
 async def test_a_file_that_is_not_an_archive_is_inspected_without_a_child_process(
-    tmp_path: Path, content: bytes
+    tmp_path: Path, content: bytes, kind: str
 ) -> None:
     """Such as a simulated app's model: the answer is there although no child may take any time."""
     inspector = ProcessInspector(replace(LIMITS, wall_seconds=0))
-    assert await inspector.inspect(written(tmp_path, content)) == Inspection()
+    assert await inspector.inspect(written(tmp_path, content)) == Inspection(kind=kind)
 
 
 async def test_an_unreadable_artifact_is_an_error_of_its_own(tmp_path: Path) -> None:

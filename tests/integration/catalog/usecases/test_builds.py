@@ -110,7 +110,11 @@ async def test_a_refused_file_is_not_stored(
 
 @pytest.mark.parametrize(
     "inspection",
-    [Inspection(), Inspection(error="it is not a readable zip archive"), Inspection(error="the inspection failed: x")],
+    [
+        Inspection(kind="an HTML page"),
+        Inspection(error="it is not a readable zip archive"),
+        Inspection(error="the inspection failed: x"),
+    ],
     ids=["no archive", "unreadable", "not inspected"],
 )
 async def test_without_simulated_devices_only_what_a_device_can_install_is_a_build(
@@ -118,7 +122,8 @@ async def test_without_simulated_devices_only_what_a_device_can_install_is_a_bui
 ) -> None:
     uploads = catalog.make_uploads(simulated_devices=False)
     catalog.inspector.found = inspection
-    with pytest.raises(InvalidArgument, match=r"send an \.(apk|ipa).*MOBILETEST_SIMULATED_DEVICES") as refusal:
+    found = inspection.error or "it is an HTML page"
+    with pytest.raises(InvalidArgument, match=rf"\({found}\): send an \.(apk|ipa).*MOBILETEST_SIMULATED_") as refusal:
         await uploads.upload(NewBuild(app.id, "1"), catalog.arriving(chunks(b"x")))
     assert [v.field for v in refusal.value.violations] == ["file"]
     assert leftovers(catalog) == []
