@@ -18,11 +18,8 @@ from tests.e2e.test_gate import Ci
 from tests.e2e.world import World
 from tests.eventually import eventually
 
-# Routes without a page for people who have signed in, and that of pull requests, whose template is that of branches.
-NO_PAGES = (
-    *("/docs", "/sign-in", "/session", "/executions/{execution_id}/tests/{test_id}"),
-    "/apps/{app_id}/pull-requests/{number}",
-)
+# Routes without a page for people who have signed in.
+NO_PAGES = ("/docs", "/sign-in", "/session", "/executions/{execution_id}/tests/{test_id}")
 # What the elements of the page would send or open, as [kind, method, address]. A button that is none of these kinds is
 # "unknown": say here what it sends.
 OFFERED = """() => {
@@ -65,8 +62,6 @@ OFFERED = """() => {
     const address = link.getAttribute("href");
     if (address.startsWith("/tests/new")) offered.push(["link", "POST", "/api/v1/tests"]);
     if (/^\\/tests\\/[^/]+\\/run$/.test(address)) offered.push(["link", "POST", "/api/v1/executions"]);
-    if (address === "/workflows/new") offered.push(["link", "POST", "/api/v1/workflows"]);
-    if (/^\\/workflows\\/[^/]+\\/edit$/.test(address)) offered.push(["link", "PATCH", "/api/v1/workflows/ID"]);
     if (address.startsWith("/workflows/new")) offered.push(["link", "POST", "/api/v1/workflows"]);
     if (/^\\/workflows\\/[^/]+\\/edit$/.test(address)) offered.push(["link", "PATCH", "/api/v1/workflows/ID"]);
     if (address.endsWith("#upload")) offered.push(["link", "POST", "/api/v1/apps/ID/builds"]);
@@ -119,7 +114,7 @@ async def offered_on(visitor: Visitor, pages: Iterable[str]) -> dict[str, tuple[
 async def pages_with_everything(ci: Ci, world: World) -> list[str]:
     """The addresses of all pages, of an app with builds, a run that failed, a quarantine, a secret."""
     build, execution = await ci.run("1.0.0", "main", pay=False)
-    await ci.run("1.1.0", "main", pay=False)
+    newest, _ = await ci.run("1.1.0", "main", pay=False)
     created(await world.api.patch(f"/apps/{ci.app['id']}", {"current_version": "1.0.0"}))
     created(await world.api.put(f"/tests/{ci.pay['id']}/quarantine", {"reason": "Waits for SHOP-1"}))
     await world.api.put("/secrets/PASSWORD", {"value": "long enough"})
@@ -142,7 +137,9 @@ async def pages_with_everything(ci: Ci, world: World) -> list[str]:
         "number": "7",
         "workflow_id": (await world.workflow(ci.pay))["id"],
     }
-    return [*(route.format_map(ids) for route in page_routes()), f"/apps/{ci.app['id']}?attach=Test&platform=Android"]
+    app = f"/apps/{ci.app['id']}"
+    compared = f"{app}/builds/{newest['id']}?base={build['id']}"
+    return [*(route.format_map(ids) for route in page_routes()), f"{app}?attach=Test&platform=Android", compared]
 
 
 EXPECTED = {
