@@ -149,6 +149,11 @@ class ReadModels(Protocol):
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
         """All cells of these builds, without their active runs."""
 
+    async def subjects_of_branch(
+        self, app_id: str, build_ids: Collection[str], branch: str
+    ) -> Sequence[tuple[str, Subject]]:
+        """The builds among these, and the subjects, that have a verdict of a run that named this branch."""
+
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         """These cells, without their failure groups."""
 

@@ -141,6 +141,14 @@ class MongoReadModels:
         query = {"app_id": app_id, "build_id": {"$in": list(build_ids)}}
         return dict(await self._find_decoded(d.CELLS.collection, query, {"active_runs": 0}, self._cells.decode))
 
+    async def subjects_of_branch(
+        self, app_id: str, build_ids: Collection[str], branch: str
+    ) -> Sequence[tuple[str, Subject]]:
+        query = {"app_id": app_id, "build_id": {"$in": list(build_ids)}, "named_verdict.branch": branch}
+        cells = await self._serving.org_collection(d.CELLS.collection)
+        documents = await find_documents(cells, query, {"_id": 0, "build_id": 1, "test_id": 1})
+        return await list_in_turns((document["build_id"], document["test_id"]) for document in documents)
+
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         return await self._by_ids(d.CELLS, keys, {"groups": 0})
 

@@ -1,7 +1,7 @@
 """Comparing two builds of an app."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -122,26 +122,23 @@ class Comparisons:
         if not await self._read.variants(app_id, tests):
             return None
         builds = await self._verdicts.builds_before(side.build, BUILDS_SEARCHED)
-        cells = await self._read.cells_of_builds(app_id, [build.build_id for build in builds])
-        ran = {
-            build_id
-            for (_, subject, build_id), cell in cells.items()
-            if test_of(subject) in tests and cell.named_verdict is not None and cell.named_verdict.branch == branch
-        }
+        named = await self._read.subjects_of_branch(app_id, [build.build_id for build in builds], branch)
+        ran = {build_id async for build_id, subject in in_turns(named) if test_of(subject) in tests}
         return next((build for build in builds if build.build_id in ran), None)
 
     async def _previous_of(self, side: _ComparedSide, branch: str) -> BuildSnapshot | None:
         """The newest earlier build of the branch with a verdict on one of its tests, in the same variant."""
         query, best = VerdictQuery(SearchSide.BEFORE, ANY, (branch,), storms=True), None
-        keys: Collection[CellKey] = side.cells.keys()
+        uploads: Mapping[CellKey, datetime] = {key: cell.uploaded_at for key, cell in side.cells.items()}
         for _ in range(DELETED_BUILDS_SKIPPED + 1):
-            verdicts = await self._verdicts.find(keys, query)
+            verdicts = await self._verdicts.find(uploads.keys(), query, uploads)
             builds = await self._read.builds_by_id({verdict.build_id for verdict in verdicts.values()})
             existing = {build_id: build for build_id, build in builds.items() if not build.deleted}
             best = max([*existing.values(), *([best] if best else [])], key=_build_order, default=None)
             deleted = [verdict for verdict in verdicts.values() if verdict.build_id not in existing]
-            keys = {verdict.key for verdict in deleted if best is None or verdict.build_order > _build_order(best)}
-            if not keys:
+            newer = [one for one in deleted if best is None or one.build_order > _build_order(best)]
+            uploads = {verdict.key: verdict.uploaded_at for verdict in newer}
+            if not uploads:
                 break
         return best
 

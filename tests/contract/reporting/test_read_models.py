@@ -60,6 +60,7 @@ async def lookups(store: MongoStore, build_id: str) -> list[Any]:
         await read.attachments(APP),
         await read.verdicts(APP, builds, ["pay"]),
         await read.cells_of_builds(APP, builds),
+        await read.subjects_of_branch(APP, builds, "main"),
         await read.cells(cells),
         await read.assessments(APP, ["pay"]),
         await read.observed(APP, ["pay"]),

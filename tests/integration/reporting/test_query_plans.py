@@ -103,6 +103,9 @@ CASES: dict[str, Case] = {
         covered=True,
     ),
     "ReadModels.cells_of_builds": Case(lambda s: s.read.cells_of_builds(APP, SOME_BUILDS)),
+    "ReadModels.subjects_of_branch": Case(
+        lambda s: s.read.subjects_of_branch(APP, SOME_BUILDS, "main"), besides=2 * len(SOME_BUILDS) * TESTS
+    ),
     "ReadModels.cells": Case(lambda s: s.read.cells(SOME_CELLS)),
     "ReadModels.assessments": Case(lambda s: assessments(s.read), besides=8),
     "ReadModels.build_sources": Case(lambda s: s.read.build_sources(APP, SOME_BUILDS), besides=2 * len(SOME_BUILDS)),
