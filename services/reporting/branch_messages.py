@@ -42,6 +42,7 @@ def branch_message(key: BranchKey, branch: BranchRow, page: BranchesPage) -> rep
                 version=page.builds[build.build_id].version,
                 uploaded_at=to_timestamp(page.builds[build.build_id].uploaded_at),
                 commit_sha=_text(build.commit),
+                repository=page.repositories.get(build.build_id),
             )
             for build in branch.builds
             if build.build_id in page.builds

@@ -8,6 +8,7 @@ from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import HOSTILE, defects
 from tests.e2e.client import created
 from tests.e2e.test_gate import Ci
+from tests.e2e.world import FAILING, PASSING
 
 
 async def test_an_app_begins_with_what_is_broken_on_its_newest_build(ci: Ci, visitor: Visitor) -> None:
@@ -97,3 +98,35 @@ async def test_a_hostile_branch_and_its_pull_request_are_texts_that_lead_to_thei
     await page.get_by_role("link", name="feature/a b/").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("feature/a b/<script>")
     assert await defects(visitor, page.url.removeprefix(visitor.url)) == {}
+
+
+async def test_pull_requests_of_one_number_in_two_repositories_have_no_verdict_together(
+    ci: Ci, visitor: Visitor
+) -> None:
+    await ci.run("1.0.0", "main")
+    for version, repository, pay in (("1.1.0", "https://github.com/team/app", FAILING), ("1.2.0", HOSTILE, PASSING)):
+        await ci.world.build(ci.app, version)
+        created(await ci.world.api.patch(f"/tests/{ci.pay['id']}", {"steps": pay}))
+        names = {"X-CI-Branch": version, "X-CI-PR-Number": "5", "X-CI-Repository": repository, "X-CI-System": "github"}
+        started = await ci.world.start(await ci.world.workflow(ci.pay), headers=names)
+        await ci.gate(await ci.world.ended(started["id"]))
+    await visitor.sign_in()
+    path, page = f"/apps/{ci.app['id']}/pull-requests/5", visitor.page
+    assert await defects(visitor, path) == {}
+    await expect(page.get_by_text("2 repositories have a pull request 5. They are different changes")).to_be_visible()
+    await expect(page.locator("#broken")).not_to_contain_text("newly broken")
+    await expect(page.get_by_role("link", name="Open the")).to_have_count(0)
+    await expect(page.locator("#builds").get_by_role("row")).to_have_count(3)
+    await page.locator("#broken").get_by_role("link", name="team/app").click()
+    await expect(page.locator("#broken")).to_contain_text("Build 1.1.0 compared with 1.0.0 of main: 1 newly broken")
+    await expect(page.get_by_role("link", name="Open the")).to_have_attribute("href", re.compile("team/app"))
+    for part in (page.locator("#builds"), page.get_by_role("region", name="Executions", exact=True).first):
+        await expect(part.locator("tbody tr")).to_have_count(1)
+    assert await defects(visitor, page.url.removeprefix(visitor.url)) == {}
+    await page.get_by_role("button", name="Apply").click()
+    await expect(page.get_by_text("This is that of one of them")).to_be_visible()
+    await page.locator("#broken").get_by_role("link", name="<script>").click()
+    await expect(page.locator("#broken")).to_contain_text("It broke nothing")
+    await page.get_by_role("region", name="Executions", exact=True).get_by_role("link").nth(1).click()
+    await page.get_by_role("link", name="pull request 5").click()
+    await expect(page.locator("#broken")).to_contain_text("It broke nothing")

@@ -59,7 +59,7 @@ async def test_selected_tests_are_changed_and_those_that_cannot_be_are_named(
 
 
 async def test_selected_tests_run_on_the_build_that_is_chosen(member: Visitor, world: World, api: Api) -> None:
-    app = await world.app(name="Shop")
+    app, _ = await world.app(name="Shop"), await world.app(name="Empty")
     for version in ("1.0.0", "1.1.0"):
         await world.build(app, version)
     tests = [await world.test(name=name, app=app) for name in ("Basket", HOSTILE)]
@@ -72,6 +72,9 @@ async def test_selected_tests_run_on_the_build_that_is_chosen(member: Visitor, w
     dialog = await open_dialog(page, "Run")
     await dialog.get_by_role("button", name="Run").click()
     await expect(dialog.get_by_text("Choose the app on which they run.")).to_be_visible()
+    await dialog.get_by_label("App").select_option(label="Empty")
+    await dialog.get_by_role("button", name="Run").click()
+    await expect(dialog.get_by_text("This app has no build yet, so nothing can run")).to_be_visible()
     await dialog.get_by_label("App").select_option(label="Shop")
     await dialog.get_by_label("Build").select_option("1.0.0")
     await dialog.get_by_role("button", name="Run").click()

@@ -25,7 +25,7 @@ PAGES = {
     "/apps/{app}/coverage": ("page", "state"),
     "/apps/{app}/branches": ("kind", "page", "search"),
     "/apps/{app}/branches/{branch}": ("base_branch",),
-    "/apps/{app}/pull-requests/{number}": ("base_branch",),
+    "/apps/{app}/pull-requests/{number}": ("base_branch", "repository"),
     "/apps/{app}/durations": ("builds", "page"),
     "/apps/{app}/failures/{fingerprint}": (),
     "/apps/{app}/builds/{build}": ("base", "base_branch", "page"),

@@ -101,8 +101,8 @@ async def test_a_test_that_was_deleted_meanwhile_is_marked(member: Visitor, worl
 
 
 async def test_a_workflow_runs_on_the_build_that_is_chosen(member: Visitor, world: World, api: Api) -> None:
-    """Also a test that is pinned to another build; the page says so before."""
-    app = await world.app(name="Shop")
+    """Also a test that is pinned to another build; the page says so before. None runs on an app without a build."""
+    app, _ = await world.app(name="Shop"), await world.app(name="Empty")
     for version in ("1.0.0", "1.1.0"):
         await world.build(app, version)
     test = await world.test()
@@ -112,6 +112,10 @@ async def test_a_workflow_runs_on_the_build_that_is_chosen(member: Visitor, worl
     page = member.page
     await expect(page.get_by_text("never run")).to_be_visible()
     await expect(page.get_by_text("2 tests will run. Each on the apps")).to_be_visible()
+    await page.get_by_label("App", exact=True).select_option(label="Empty")
+    await expect(page.get_by_text("Empty has no build yet")).to_be_visible()
+    await page.get_by_role("button", name="Start").click()
+    await expect(page.locator("#version-error")).to_contain_text("upload one on the page of the app")
     await page.get_by_label("App", exact=True).select_option(label="Shop")
     await expect(page.get_by_label("Build", exact=True)).to_have_value("1.1.0")
     await page.get_by_label("Build", exact=True).select_option("1.0.0")

@@ -9,6 +9,13 @@ from aiohttp import web
 from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.comparisons import base_branch_of, repository_of, repository_url
 from services.gateway.dashboard.pages import Values
+from services.gateway.dashboard.pull_requests import (
+    executions_of,
+    of_repository,
+    pull_request_url,
+    repositories_of,
+    repository_name,
+)
 from services.gateway.dashboard.resources import read, read_part
 from services.gateway.http.json_responses import HttpError
 
@@ -20,8 +27,6 @@ EXECUTIONS = 20
 MAX_TESTS = 50
 USUAL_BASE = "main"
 NOTHING = {"comparison": None, "comparison_refusal": None}
-# Where a pull request is below the address of its repository, by the words for the CI system.
-_PULL_REQUESTS = {"github": "/pull/", "gitlab": "/-/merge_requests/"}
 
 Json = Mapping[str, Any]
 
@@ -36,9 +41,7 @@ async def read_broken(request: web.Request, reading: Awaitable[Json]) -> Values:
         read(request, "ListAppBranches", kind="branch", page_size=BRANCHES_OFFERED),
         read(request, "ListAppBranches", kind="branch", name=branch) if branch else _nothing(),
     )
-    tested = (
-        await _newest_of(request, named["items"], workspace) if branch else newest_tested(workspace, branches["items"])
-    )
+    tested = _newest_of(named["items"], workspace) if branch else newest_tested(workspace, branches["items"])
     compared = await _compare(request, tested) if tested else NOTHING
     return {
         "branch": branch,
@@ -69,7 +72,7 @@ def _health_of(workspace: Json) -> Mapping[str, Json]:
     return {build["build_id"]: build for build in workspace["build_health"]}
 
 
-async def _newest_of(request: web.Request, branches: Sequence[Json], workspace: Json) -> Json | None:
+def _newest_of(branches: Sequence[Json], workspace: Json) -> Json | None:
     """The newest build of the branch, if possible none that is known to have no verdict."""
     builds, untested = branches[0]["builds"] if branches else [], _untested(workspace)
     return next((build for build in builds if build["build_id"] not in untested), builds[0] if builds else None)
@@ -119,7 +122,8 @@ async def show_branch(request: web.Request) -> Values:
 
 @with_apps
 async def show_pull_request(request: web.Request) -> Values:
-    """A pull request: as a branch.
+    """A pull request: as a branch; if its number is that of pull requests of several repositories, of the one that
+    `?repository=` names, and without one no verdict.
 
     Raises:
         HttpError: there is no such pull request.
@@ -138,14 +142,13 @@ async def _show(request: web.Request, kind: str, name: str) -> Values:
     )
     if not named["items"]:
         raise HttpError(404, "No finished run of this app names this branch or pull request", "BRANCH_NOT_FOUND")
-    branch = named["items"][0]
-    tested = await _newest_of(request, named["items"], workspace)
+    app_id = workspace["app"]["id"]
+    executions = await read(request, "ListExecutions", app_id=app_id, page_size=EXECUTIONS, **its_executions)
+    branch, executions, repositories = _apart(request, named["items"][0], executions)
+    tested = None if repositories["undecided"] else _newest_of([branch], workspace)
     own_base = kind == "branch" and name == base_branch
     base_build = None if own_base or not tested else base_build_of(base["items"], tested, workspace)
-    compared, executions = await asyncio.gather(
-        _compare(request, tested, base_build) if tested else _nothing_compared(),
-        read(request, "ListExecutions", app_id=workspace["app"]["id"], page_size=EXECUTIONS, **its_executions),
-    )
+    compared = await _compare(request, tested, base_build) if tested else NOTHING
     return {
         "app": workspace["app"],
         "item": branch,
@@ -160,12 +163,24 @@ async def _show(request: web.Request, kind: str, name: str) -> Values:
         "repository": repository_url(branch["repository"]) or repository_of(compared["comparison"]),
         "executions": executions,
         "executions_query": its_executions,
+        **repositories,
         **compared,
     }
 
 
-async def _nothing_compared() -> Values:
-    return NOTHING
+def _apart(request: web.Request, branch: Json, executions: Json) -> tuple[Json, Json, Values]:
+    """The branch or pull request and its executions; a pull request of one repository if several have its number.
+
+    `undecided`: several have it, and the address names none of them.
+    """
+    several = repositories_of(branch, executions["items"]) if branch["kind"] == "pull_request" else ()
+    if len(several) < 2:
+        return branch, executions, {"several": (), "chosen": None, "undecided": False}
+    chosen = repository_name(request.query.get("repository", "").strip())
+    if chosen is None or chosen not in several:
+        return branch, executions, {"several": several, "chosen": None, "undecided": True}
+    values = {"several": several, "chosen": chosen, "undecided": False}
+    return of_repository(branch, chosen), executions_of(executions, chosen), values
 
 
 def sharing_build(branches: Sequence[Json], branch: Json, build: Json) -> Sequence[Json]:
@@ -193,14 +208,3 @@ def base_build_of(branches: Sequence[Json], build: Json, workspace: Json) -> str
     earlier = (each for each in builds if each["uploaded_at"] < build["uploaded_at"])
     chosen = next(earlier, builds[0] if builds else None)
     return str(chosen["build_id"]) if chosen else None
-
-
-def pull_request_url(branch: Json) -> str | None:
-    """The address of a pull request where its repository is; None where the form of such addresses is not known."""
-    repository = repository_url(branch["repository"])
-    is_number = branch["name"].isascii() and branch["name"].isdecimal()
-    if branch["kind"] != "pull_request" or not repository or not is_number:
-        return None
-    system = (branch["ci_system"] or "").lower()
-    path = next((path for word, path in _PULL_REQUESTS.items() if word in system), None)
-    return f"{repository}{path}{branch['name']}" if path else None

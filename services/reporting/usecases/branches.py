@@ -1,7 +1,7 @@
 """The branches and pull requests of an app, which CI named."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from services.chassis.text_search import search_pattern
@@ -26,11 +26,12 @@ class BranchFilter:
 
 @dataclass(frozen=True, slots=True)
 class BranchesPage:
-    """Branches with the builds, by id, that they name and that are not deleted."""
+    """Branches with the builds, by id, that they name and that are not deleted. `repositories` are by build."""
 
     total: int
     branches: Sequence[tuple[BranchKey, BranchRow]]
-    builds: dict[str, BuildSnapshot]
+    builds: Mapping[str, BuildSnapshot]
+    repositories: Mapping[str, str]
 
 
 class AppBranches:
@@ -51,8 +52,11 @@ class AppBranches:
         """
         await self._apps.get(app_id, min_revision)
         total, branches = await self._find(app_id, filter, page)
-        named = await self._read.builds_by_id({build.build_id for _, branch in branches for build in branch.builds})
-        return BranchesPage(total, branches, {key: build for key, build in named.items() if not build.deleted})
+        ids = {build.build_id for _, branch in branches for build in branch.builds}
+        named, sources = await asyncio.gather(self._read.builds_by_id(ids), self._read.build_sources(app_id, ids))
+        builds = {build_id: build for build_id, build in named.items() if not build.deleted}
+        repositories = {build_id: source.repository.text for build_id, source in sources.items() if source.repository}
+        return BranchesPage(total, branches, builds, repositories)
 
     async def _find(
         self, app_id: str, filter: BranchFilter, page: RowPage

@@ -63,6 +63,7 @@ async def test_a_branch_has_its_newest_run_commit_repository_and_builds(story: S
     assert named == ("https://github.com/team/app", "c3", "feature")
     assert [build.build_id for build in row.builds] == [gone.id, newer.id, older.id]
     assert page.builds.keys() == {newer.id, older.id}
+    assert page.repositories == {older.id: "https://github.com/team/app"}
 
 
 async def test_the_newest_builds_are_kept_whatever_the_order(story: StoredCiStory) -> None:

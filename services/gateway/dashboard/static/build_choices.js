@@ -32,6 +32,19 @@ export function versionOf(builds) {
   return (builds.options.length ? builds.value : builds.dataset.chosen) || null;
 }
 
+/** Refuse the app that is chosen if nothing can run on it: it has no build, and it is no page of the web. Error with `fields`. */
+export function refuseWithoutBuild(apps, builds) {
+  if (hasBuild(apps, builds)) return;
+  const message = "This app has no build yet, so nothing can run: upload one on the page of the app, or choose another app.";
+  throw Object.assign(new Error(message), { fields: { [builds.name]: message } });
+}
+
+/** Whether something can run on the app that is chosen. */
+export function hasBuild(apps, builds) {
+  const { current, web } = apps.selectedOptions[0].dataset;
+  return Boolean(current || web !== undefined || versionOf(builds));
+}
+
 /** The newest builds of an app; `isMissing`: none of all has the version that is chosen. */
 async function list(app, chosen) {
   const path = `/api/v1/apps/${app}/builds`;
@@ -51,6 +64,7 @@ function options(builds, current, { items, isMissing }) {
   if (current && !versions.includes(current)) versions.unshift(current);
   const choices = versions.map((version) => choice(version, version === current ? `${version} (current)` : version));
   if (chosen && !versions.includes(chosen)) choices.push(choice(chosen, isMissing ? `${chosen} (no such build)` : chosen));
+  if (!choices.length && follows === undefined) choices.push(choice("", "none yet"));
   if (follows !== undefined) choices.unshift(choice("", `Its current build${current ? `, now ${current}` : ""}`));
   const wanted = chosen || (follows === undefined ? current : "");
   const selected = choices.find(({ value }) => value === wanted) ?? choices[0];

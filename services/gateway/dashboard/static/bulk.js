@@ -1,7 +1,7 @@
 // Actions for the tests or runs of a page that are selected. What changes tests is a call for each, which is safe to repeat; those
 // that failed are named, and stay selected.
 import { call, exchange } from "./api.js";
-import { followApp, versionOf } from "./build_choices.js";
+import { followApp, refuseWithoutBuild, versionOf } from "./build_choices.js";
 import { allow, go, refuseUnreadable, runOnce, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
 import { select, selected, selectionPart, startSelection } from "./selection.js";
@@ -74,6 +74,7 @@ async function run(form) {
   const { app, version } = form.elements;
   const option = app.selectedOptions[0];
   if (!option?.value) throw wrong("app", "Choose the app on which they run.");
+  refuseWithoutBuild(app, version);
   const field = option.parentElement.label === "iOS" ? "ios_build" : "android_build";
   const tests = selected().map(({ id }) => ({ test_id: id }));
   const build = { app_id: app.value, pinned_version: versionOf(version) };

@@ -1,6 +1,6 @@
 // Starts a workflow on the build that is chosen, and says before what will run: <form data-starts="ID" data-total="3">.
 import { call } from "./api.js";
-import { followApp, versionOf } from "./build_choices.js";
+import { followApp, hasBuild, refuseWithoutBuild, versionOf } from "./build_choices.js";
 import { allow, go, show, submitOnce } from "./forms.js";
 import { showToast } from "./toast.js";
 import { parseVariables } from "./variable_lines.js";
@@ -33,6 +33,7 @@ function sayPlan(form) {
   const app = chosenApp(form);
   const count = app ? JSON.parse(form.dataset.counts)[app.platform] : total;
   if (!app) plan.textContent = `${tests(total)} will run. ${plan.dataset.asStored}`;
+  else if (!hasBuild(form.elements.app, form.elements.version)) plan.textContent = `${app.name} has no build yet, so nothing can run on it.`;
   else plan.textContent = `${tests(count)} will run on ${app.name} ${versionOf(form.elements.version) ?? ""}, also those that are pinned to another build.${leftOut(total - count, app)}`;
 }
 
@@ -54,6 +55,7 @@ async function start(form) {
 function buildOf(form) {
   const app = chosenApp(form);
   if (!app) return {};
+  refuseWithoutBuild(form.elements.app, form.elements.version);
   const build = { app_id: app.id, pinned_version: versionOf(form.elements.version) };
   return { build_config: { [FIELDS[app.platform]]: build }, override_build_config: true };
 }

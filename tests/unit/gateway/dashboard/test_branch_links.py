@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.gateway.dashboard.branches import pull_request_url
+from services.gateway.dashboard.pull_requests import pull_request_url
 
 
 @pytest.mark.parametrize(
