@@ -490,6 +490,15 @@ class Run(TypedDict):
     comment_count: NotRequired[int]
 
 
+class RunComment(TypedDict):
+    id: str
+    text: str
+    by: str
+    created_at: str | None
+    edited_at: str | None
+    can_change: bool
+
+
 class ElementChange(TypedDict):
     kind: (
         Literal["added", "gone", "renamed", "moved", "disabled", "enabled", "restyled", "role_changed", "id_changed"]
@@ -552,6 +561,48 @@ class ScreenComparison(TypedDict):
     notice: str
 
 
+class AppExecutionTrendPoint(TypedDict):
+    date: str
+    executions: int
+    passed: int
+    failed: int
+    infra_failed: int
+
+
+class AppBuildHealthItem(TypedDict):
+    build_id: str
+    version: str
+    uploaded_at: str | None
+    observed_tests: int
+    passed_tests: int
+    failed_tests: int
+    coverage_rate: float
+    exact_runs: int
+    completed_runs: int
+    passed_runs: int
+    failed_runs: int
+    pass_rate: float | None
+    infra_failed_runs: int
+    branch: str | None
+    commit_sha: str | None
+
+
+class AppWorkspace(TypedDict):
+    app: App | None
+    current_build_id: str | None
+    current_build_version: str | None
+    latest_build_id: str | None
+    latest_build_version: str | None
+    attached_tests: int
+    pinned_tests: int
+    recent_executions: int
+    rolling_pass_rate: float | None
+    attribution_ready: bool
+    execution_trend: list[AppExecutionTrendPoint]
+    build_health: list[AppBuildHealthItem]
+    recent_runs: int
+
+
 class ComparedBuild(TypedDict):
     build_id: str
     version: str
@@ -559,6 +610,66 @@ class ComparedBuild(TypedDict):
     branch: str | None
     commit_sha: str | None
     repository: str | None
+
+
+class AppHealth(TypedDict):
+    app_id: str
+    name: str
+    platform: Literal["iOS", "Android"] | None
+    shares_name: bool
+    result: Literal["broken", "failing", "passing", "unknown"] | None
+    build: ComparedBuild | None
+    newly_failing: int
+    still_failing: int
+    never_passed: int
+    flaky: int
+    passing: int
+    not_run: int
+    last_run_at: str | None
+    last_execution_id: str | None
+    last_status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run", "no_verdict"] | None
+    versions_count: int
+    attached_tests: int
+
+
+class AppBranchBuild(TypedDict):
+    build_id: str
+    version: str
+    uploaded_at: str | None
+    commit_sha: str | None
+
+
+class AppBranch(TypedDict):
+    kind: Literal["branch", "pull_request"] | None
+    name: str
+    last_run_at: str | None
+    last_execution_id: str
+    last_status: Literal["passed", "failed", "cancelled", "running", "queued", "not_run", "no_verdict"] | None
+    commit_sha: str | None
+    repository: str | None
+    ci_system: str | None
+    head_branch: str | None
+    builds: list[AppBranchBuild]
+
+
+class BuildRunItem(TypedDict):
+    execution_id: str
+    test_id: str
+    test_name: str
+    status: Literal["initializing", "initialized", "queued", "running", "completed", "failed", "cancelled"] | None
+    success: bool
+    started_at: str | None
+    completed_at: str | None
+    execution_time_seconds: float | None
+    source: Literal["rerun", "schedule", "ci", "cli", "ui", "internal", "api"] | None
+    resolved_build_version: str | None
+    metadata: dict[str, Any] | None
+    report_metadata: dict[str, Any] | None
+    run_id: str
+    quarantine: Quarantine | None
+    variant: NotRequired[Variant]
+    failure_fingerprint: NotRequired[str]
+    app_id: NotRequired[str]
 
 
 class Breakage(TypedDict):
@@ -622,3 +733,143 @@ class BuildGate(TypedDict):
     passed_tests: int
     pending_runs: int
     storm: bool
+
+
+class TestReport(TypedDict):
+    app_id: str
+    test_id: str
+    flaky_score: float
+    classification: Literal["insufficient_data", "broken", "flaky", "regressed", "recovered", "stable"] | None
+    classification_detail: str
+    quarantine: Quarantine | None
+    runs: list[BuildRunItem]
+
+
+class FailureSighting(TypedDict):
+    at: str | None
+    run_id: str | None
+    execution_id: str | None
+    test_id: str | None
+    test_name: str | None
+    build_id: str | None
+    build_version: str | None
+    branch: str | None
+
+
+class FailureDay(TypedDict):
+    date: str
+    count: int
+
+
+class FailureItem(TypedDict):
+    app_id: str
+    fingerprint: str
+    category: (
+        Literal[
+            "assertion_failed",
+            "element_not_found",
+            "step_timeout",
+            "app_crash",
+            "app_not_responding",
+            "app_launch_failed",
+            "script_error",
+            "goal_not_reached",
+            "device_unavailable",
+            "session_lost",
+            "app_install_failed",
+            "network_error",
+            "llm_unavailable",
+            "executor_lost",
+            "queue_timeout",
+            "config_invalid",
+            "artifact_invalid",
+            "run_timeout",
+            "llm_budget_exceeded",
+            "cancelled_by_user",
+            "cancelled_superseded",
+            "cancelled_after_failure",
+            "unknown",
+        ]
+        | None
+    )
+    reason: str
+    sample_message: str
+    count: int
+    first_seen: FailureSighting | None
+    last_seen: FailureSighting | None
+    trend: list[FailureDay]
+    triage: NotRequired[FailureTriage]
+    reopened: NotRequired[bool]
+    app_name: str
+
+
+class FailureTest(TypedDict):
+    test_id: str
+    test_name: str | None
+    count: int
+    first_seen_at: str | None
+    last_seen_at: str | None
+    run_id: str
+    execution_id: str
+
+
+class FailureBuild(TypedDict):
+    build_id: str
+    version: str | None
+    uploaded_at: str | None
+    count: int
+    first_seen_at: str | None
+    last_seen_at: str | None
+
+
+class FailureVariant(TypedDict):
+    variant: str
+    count: int
+
+
+class FailureDetails(TypedDict):
+    app_id: str
+    fingerprint: str
+    category: (
+        Literal[
+            "assertion_failed",
+            "element_not_found",
+            "step_timeout",
+            "app_crash",
+            "app_not_responding",
+            "app_launch_failed",
+            "script_error",
+            "goal_not_reached",
+            "device_unavailable",
+            "session_lost",
+            "app_install_failed",
+            "network_error",
+            "llm_unavailable",
+            "executor_lost",
+            "queue_timeout",
+            "config_invalid",
+            "artifact_invalid",
+            "run_timeout",
+            "llm_budget_exceeded",
+            "cancelled_by_user",
+            "cancelled_superseded",
+            "cancelled_after_failure",
+            "unknown",
+        ]
+        | None
+    )
+    reason: str
+    sample_message: str
+    count: int
+    first_seen: FailureSighting | None
+    last_seen: FailureSighting | None
+    trend: list[FailureDay]
+    triage: NotRequired[FailureTriage]
+    reopened: NotRequired[bool]
+    app_name: str
+    tests: list[FailureTest]
+    builds: list[FailureBuild]
+    variants: list[FailureVariant]
+    test_count: int
+    build_count: int
+    counted_all: bool

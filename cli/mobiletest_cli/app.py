@@ -17,8 +17,11 @@ from mobiletest_cli import __version__
 from mobiletest_cli.commands import (
     apps,
     builds,
+    comments,
     devices,
+    execution_list,
     executions,
+    failures,
     keys,
     mcp,
     recheck,
@@ -33,11 +36,29 @@ from mobiletest_cli.errors import INTERRUPTED, MEANINGS, USAGE, CliError
 
 # ClickException, which typer has in one place or another, depending on its version.
 _WRONG_USAGE: type[BaseException] = typer.BadParameter.__mro__[2]
-_GROUPS = (run, devices, executions, reports, apps, builds, tests, recheck, workflows, keys, mcp, server)
+_GROUPS = (
+    run,
+    devices,
+    execution_list,
+    executions,
+    comments,
+    reports,
+    failures,
+    apps,
+    builds,
+    tests,
+    recheck,
+    workflows,
+    keys,
+    mcp,
+    server,
+)
 # Modules with one command or group. It is made without all others if the first argument names it: they take 0.1 s.
 _OF_ONE_COMMAND = {
     "run": run,
     "devices": devices,
+    "executions": execution_list,
+    "failures": failures,
     "apps": apps,
     "builds": builds,
     "tests": tests,

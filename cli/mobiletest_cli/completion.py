@@ -202,6 +202,11 @@ def _builds(api: Api, params: Any, _: str) -> Iterable[tuple[str, str]]:
         yield build["version"], str(build["uploaded_at"])
 
 
+def _failures(api: Api, _: Any, __: str) -> Iterable[tuple[str, str]]:
+    for failure in api.pages("failures", limit=20):
+        yield failure["fingerprint"], f"{failure['app_name']}: {failure['sample_message'][:60]}"
+
+
 def _executions(api: Api, _: Any, __: str) -> Iterable[tuple[str, str]]:
     from mobiletest_cli.presentation import state
 
@@ -216,6 +221,10 @@ _VALUES: dict[str, _Values] = {
     "workflow": _named("workflows", "description"),
     "build": _of_server(_builds),
     "execution": _of_server(_executions),
+    "fingerprint": _of_server(_failures),
+    "result": _fixed("passed", "failed", "no_verdict", "flaky", "cancelled", "running"),
+    "sort": _fixed("newest", "oldest", "longest"),
+    "state": _fixed("open", "known", "fixed"),
     "platform": _fixed("Android", "iOS"),
     "device": _fixed("chrome", "simulated", "simulated:ios"),
     "shell": _fixed(*_SCRIPTS),

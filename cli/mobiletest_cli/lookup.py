@@ -1,4 +1,4 @@
-"""Finds apps, tests, workflows and builds by id or by name."""
+"""Finds apps, tests, workflows, builds and runs by id or by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
 from mobiletest_cli.names import is_id
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import App, Build, Execution, Test, Workflow
+    from mobiletest_cli.api_types import App, Build, Execution, Run, Test, Workflow
 
 _SHOWN = 5
 
@@ -110,6 +110,21 @@ def build_by_id_or_version(api: Api, wanted: str, app: Callable[[], App]) -> Bui
     if is_id(wanted):
         return cast("Build", api.get(f"apps/builds/{wanted}"))
     return find_build(api, app(), wanted)
+
+
+def selected_runs(runs: Sequence[Run], test: str | None) -> list[Run]:
+    """The runs of the test with this name, path or id, or the run with this id; all that did not pass without it.
+
+    Raises:
+        CliError: there is none.
+    """
+    if test is None:
+        return [run for run in runs if run["success"] is not True]
+    selected = [run for run in runs if test in (run["test_name"], run.get("source_path"), run["test_id"], run["id"])]
+    if not selected:
+        names = ", ".join(sorted({run["test_name"] for run in runs})[:10])
+        raise CliError(f'the execution has no test "{test}"', NOT_FOUND, f"It has: {names}")
+    return selected
 
 
 def _find(api: Api, collection: str, kind: str, wanted: str, **query: Any) -> Any:

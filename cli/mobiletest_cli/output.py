@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -113,13 +113,18 @@ class Output:
         from rich import box
         from rich.table import Table
 
+        from mobiletest_cli.column_widths import column_widths
+
         if self.as_json:
             return
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for column in columns:
-            table.add_column(_text(column), overflow="fold")
-        for row in rows:
-            table.add_row(*(_text(cell, _STYLES.get(cell, "")) for cell in row))
+        drawn_rows = [[_text(cell, _STYLES.get(cell, "")) for cell in row] for row in rows]
+        texts = [[column, *(row[index].plain for row in drawn_rows)] for index, column in enumerate(columns)]
+        widths = column_widths(texts, self._stdout.width)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=widths is not None)
+        for index, column in enumerate(columns):
+            table.add_column(_text(column), overflow="fold", width=widths[index] if widths else None)
+        for row in drawn_rows:
+            table.add_row(*row)
         with self._stdout.capture() as drawn:
             self._stdout.print(table)
         sys.stdout.write(guard_line_starts(drawn.get()))
@@ -290,8 +295,10 @@ def local_time(text: str | None) -> str:
     return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def utc_time(text: str) -> str:
-    """The time that a user wrote, of this machine's zone unless it says another, as the API wants it; a day is its end.
+def utc_time(text: str, *, of_day: timedelta = timedelta(hours=23, minutes=59, seconds=59)) -> str:
+    """The time that a user wrote, of this machine's zone unless it says another, as the API wants it.
+
+    Of a day it is the time so long after its beginning, by default its last second.
 
     Raises:
         CliError: it is no time.
@@ -299,7 +306,7 @@ def utc_time(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
         if len(text) <= len("2026-12-24"):
-            moment = moment.replace(hour=23, minute=59, second=59)
+            moment = moment + of_day
         moment = moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise CliError(f'"{text}" is not a day or time', USAGE, "Such as 2026-12-24, or 2026-12-24T18:00") from None

@@ -124,11 +124,16 @@ def counts(execution: Execution) -> str:
 
 def counts_text(numbers: Mapping[str, Any]) -> str:
     """As `counts`, of the numbers."""
+    total = numbers.get("total", 0)
+    return f"{run_counts(numbers)} of {total} run{'' if total == 1 else 's'}"
+
+
+def run_counts(numbers: Mapping[str, Any]) -> str:
+    """ "3 passed, 1 failed"."""
     words = {"passed": "passed", "failed": "failed", "infra_failed": "without verdict", "cancelled": "cancelled"}
     words |= {"running": "running", "queued": "waiting"}
     parts = [f"{numbers[name]} {word}" for name, word in words.items() if numbers.get(name)]
-    total = numbers.get("total", 0)
-    return f"{', '.join(parts) or 'no runs'} of {total} run{'' if total == 1 else 's'}"
+    return ", ".join(parts) or "no runs"
 
 
 def headline(execution: Execution, runs: Sequence[Run] = ()) -> str:

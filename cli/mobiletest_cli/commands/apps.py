@@ -13,8 +13,13 @@ AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Name or id.")]
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(help="List, register, show and delete apps.", no_args_is_help=True, rich_markup_mode=None)
-    for name, function in (("list", list_apps), ("create", create), ("show", show), ("delete", delete)):
+    group = typer.Typer(
+        help="List, register, show and delete apps; what is broken on them.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    named = {"list": list_apps, "health": health, "branches": branches, "create": create, "show": show}
+    for name, function in {**named, "delete": delete}.items():
         command(group, name)(function)
     app.add_typer(group, name="apps")
 
@@ -44,6 +49,57 @@ def list_apps(
             app["id"],
         ],
         empty="There are no apps: mobiletest apps create NAME --platform Android",
+    )
+
+
+def health(
+    context: Context,
+    platform: Annotated[str | None, typer.Option(help="Android or iOS.")] = None,
+    search: Annotated[str | None, typer.Option(help="Part of the name.")] = None,
+) -> None:
+    """List the apps with what their newest build with a verdict broke, those with newly broken tests first."""
+    from mobiletest_cli.output import ago
+
+    only = platform_name(platform) if platform else None
+    context.output.list(
+        list(context.api.pages("apps/health", platform=only, search=search)),
+        ("App", "Result", "Build", "Branch", "New", "Still", "Flaky", "Not run", "Last run"),
+        lambda app: [
+            f"{app['name']} ({app['app_id'][:8]})" if app["shares_name"] else app["name"],
+            app["result"],
+            (app["build"] or {}).get("version") or "-",
+            (app["build"] or {}).get("branch") or "-",
+            str(app["newly_failing"]),
+            str(app["still_failing"] + app["never_passed"]),
+            str(app["flaky"]),
+            str(app["not_run"]),
+            ago(app["last_run_at"]),
+        ],
+        empty="There are no apps: mobiletest apps create NAME --platform Android",
+    )
+
+
+def branches(
+    context: Context,
+    app: Annotated[str | None, typer.Argument(metavar="[APP]", help="Name or id.")] = None,
+    search: Annotated[str | None, typer.Option(help="The beginning of a branch or of a number.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+) -> None:
+    """List the branches and pull requests of an app, those with the newest run first."""
+    from mobiletest_cli.output import ago
+
+    app_id = context.find_app(app)["id"]
+    context.output.list(
+        list(context.api.pages(f"apps/{app_id}/branches", limit=limit, search=search)),
+        ("Branch", "Last run", "Ended", "Commit", "Newest build"),
+        lambda branch: [
+            f"pull request {branch['name']}" if branch["kind"] == "pull_request" else branch["name"],
+            branch["last_status"].replace("_", " "),
+            ago(branch["last_run_at"]),
+            (branch["commit_sha"] or "-")[:9],
+            branch["builds"][0]["version"] if branch["builds"] else "-",
+        ],
+        empty="No finished run names a branch.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Commands about one execution: status, wait, logs, cancel, rerun, gate, heal, open; and the list of executions."""
+"""Commands about one execution: status, wait, logs, cancel, rerun, gate, heal, open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mobiletest_cli.context import Context, app_option, command
-from mobiletest_cli.errors import FAILED, NOT_FOUND, OK, USAGE, CliError, exit_code_of_gate
+from mobiletest_cli.errors import FAILED, OK, USAGE, CliError, exit_code_of_gate
 
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import Run
@@ -39,7 +39,6 @@ ReportOption = Annotated[Path | None, typer.Option(help="Write a Markdown report
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     named = {
-        "executions": list_executions,
         "status": status,
         "wait": wait,
         "logs": logs,
@@ -53,34 +52,6 @@ def register(app: typer.Typer) -> None:
         command(app, name)(function)
 
 
-def list_executions(
-    context: Context,
-    app: Annotated[str | None, app_option("App, by name or id.")] = None,
-    branch: Annotated[str | None, typer.Option(help="Only of branches that begin so.")] = None,
-    commit: Annotated[str | None, typer.Option(help="Only of commits that begin so.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
-) -> None:
-    """List executions, newest first."""
-    from mobiletest_cli.output import ago
-    from mobiletest_cli.presentation import counts, state
-
-    app_id = context.find_app(app)["id"] if app else None
-    executions = context.api.pages("executions", limit=limit, app_id=app_id, branch=branch, commit_sha=commit)
-    context.output.list(
-        list(executions),
-        ("Execution", "Of", "Result", "Runs", "Branch", "Started"),
-        lambda each: [
-            each["id"],
-            each["workflow_name"] or each.get("name") or each.get("test_name") or str(each["kind"]),
-            state(each),
-            counts(each),
-            (each["ci"] or {}).get("branch") or "-",
-            ago(each["created_at"]),
-        ],
-        empty="There are no executions: mobiletest run --help",
-    )
-
-
 def status(context: Context, execution: ExecutionArgument) -> None:
     """Show an execution and its runs as they are now."""
     from mobiletest_cli import presentation
@@ -92,6 +63,8 @@ def status(context: Context, execution: ExecutionArgument) -> None:
         return
     presentation.show_runs(context.output, runs)
     presentation.show_headline(context.output, execution_details, runs)
+    if count := sum(run.get("comment_count", 0) for run in runs):
+        context.output.result(f"{count} comment{'' if count == 1 else 's'}: mobiletest comments {execution}")
 
 
 def wait(
@@ -123,35 +96,30 @@ def logs(
     test: Annotated[str | None, typer.Argument(help="Name or id of a test; all that did not pass without it.")] = None,
     artifacts: Annotated[Path | None, typer.Option(help="Download screenshots, trees and logs to this folder.")] = None,
 ) -> None:
-    """Show the steps of runs, and download their artifacts."""
+    """Show the steps of runs and what people wrote about them, and download their artifacts."""
     from mobiletest_cli.download import download_artifacts
+    from mobiletest_cli.lookup import selected_runs
     from mobiletest_cli.presentation import show_steps
+    from mobiletest_cli.run_comments import read_comments, show_comments
 
-    runs = [
+    runs: list[Run] = [
         context.api.get(f"executions/{execution}/runs/{run['id']}")
-        for run in _selected(list(context.api.pages(f"executions/{execution}/runs")), test)
+        for run in selected_runs(list(context.api.pages(f"executions/{execution}/runs")), test)
     ]
     if artifacts is not None:
         for run in runs:
             for path in download_artifacts(context.api, run, artifacts):
                 context.output.say(f"Wrote {path}.")
+    comments = {run["id"]: read_comments(context.api, run) for run in runs if run.get("comment_count")}
     if context.output.as_json:
-        context.output.document({"items": runs})
+        items = [{**run, "comments": comments[run["id"]]} if run["id"] in comments else run for run in runs]
+        context.output.document({"items": items})
         return
     for run in runs:
         show_steps(context.output, run)
+        show_comments(context.output, comments.get(run["id"], ()))
     if not runs:
         context.output.say("Every run passed; name a test to see its steps.")
-
-
-def _selected(runs: list[Run], test: str | None) -> list[Run]:
-    if test is None:
-        return [run for run in runs if run["success"] is not True]
-    selected = [run for run in runs if test in (run["test_name"], run.get("source_path"), run["test_id"], run["id"])]
-    if not selected:
-        names = ", ".join(sorted({run["test_name"] for run in runs})[:10])
-        raise CliError(f'the execution has no test "{test}"', NOT_FOUND, f"It has: {names}")
-    return selected
 
 
 def cancel(context: Context, execution: ExecutionArgument) -> None:
@@ -177,6 +145,7 @@ def rerun(
     Variables, branch and commit are those of the execution too. Ctrl-C cancels it.
     """
     from mobiletest_cli.ci import Attribution
+    from mobiletest_cli.lookup import selected_runs
     from mobiletest_cli.results.files import Destinations
     from mobiletest_cli.start import Start
     from mobiletest_cli.test_run import TestRun, WaitOptions
@@ -185,7 +154,7 @@ def rerun(
         path, body = f"executions/{execution}/rerun", {"failed_only": failed}
         if test is None:
             return Start(path, body)
-        runs = _selected(list(context.api.pages(f"executions/{execution}/runs")), test)
+        runs = selected_runs(list(context.api.pages(f"executions/{execution}/runs")), test)
         return Start(path, {**body, "run_ids": [run["id"] for run in runs]})
 
     run = TestRun(context.api, context.output, Attribution(), Destinations(junit, report=report))
@@ -235,10 +204,11 @@ def heal(
     accept: Annotated[bool, typer.Option("--accept", help="Write the step into the file or the test.")] = False,
 ) -> int:
     """Propose how to write steps whose element has changed, each checked by a run of its test; nothing else changes."""
+    from mobiletest_cli.lookup import selected_runs
     from mobiletest_cli.presentation import labels
     from mobiletest_cli.step_proposals import VERIFIED, FlowFile, accept_proposal, check_proposal, show_proposal
 
-    runs = _selected(list(context.api.pages(f"executions/{execution}/runs")), test)
+    runs = selected_runs(list(context.api.pages(f"executions/{execution}/runs")), test)
     names = labels(runs)
     healings = [(names[run["id"]], check_proposal(context.api, context.output, run)) for run in runs]
     verified = [(name, healing) for name, healing in healings if healing["state"] == VERIFIED]

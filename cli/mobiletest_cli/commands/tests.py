@@ -143,14 +143,20 @@ def runs(
     test: TestArgument,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
 ) -> None:
-    """List the newest runs of a test."""
+    """List the newest runs of a test, and say whether it is flaky, broken or stable, and why."""
+    from mobiletest_cli.classifications import classify_test
     from mobiletest_cli.lookup import find_test
     from mobiletest_cli.output import ago, duration
     from mobiletest_cli.presentation import outcome
 
-    test_details = find_test(context.api, test)
+    test_id = find_test(context.api, test)["id"]
+    newest = list(context.api.pages(f"tests/{test_id}/runs", limit=limit))
+    classifications = classify_test(context.api, test_id, newest)
+    if context.output.as_json:
+        context.output.document({"items": newest, "classifications": classifications})
+        return
     context.output.list(
-        list(context.api.pages(f"tests/{test_details['id']}/runs", limit=limit)),
+        newest,
         ("Result", "Build", "Branch", "Time", "When", "Execution"),
         lambda run: [
             outcome(run),
@@ -162,6 +168,9 @@ def runs(
         ],
         empty="It has not been run yet.",
     )
+    for each in classifications:
+        app = f" on the app {each['app_id']}" if len(classifications) > 1 else ""
+        context.output.result(f"{str(each['classification']).replace('_', ' ')}{app}: {each['classification_detail']}")
 
 
 def history(context: Context, test: TestArgument) -> None:

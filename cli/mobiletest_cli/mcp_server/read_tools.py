@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from mobiletest_cli import lookup, presentation
+from mobiletest_cli import branches, lookup, presentation
 from mobiletest_cli.api import Api
+from mobiletest_cli.branches import Change
+from mobiletest_cli.classifications import classify_test
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.mcp_server import summaries
 from mobiletest_cli.mcp_server.project_files import ProjectFiles
@@ -29,6 +31,8 @@ def _check_id(text: str) -> str:
 
 ExecutionId = Annotated[str, Field(description="Id of an execution", max_length=100), AfterValidator(_check_id)]
 Limit = Annotated[int, Field(ge=1, le=100, description="At most so many")]
+Beginning = Annotated[str | None, Field(description="The beginning of it")]
+Moment = Annotated[str | None, Field(description="RFC 3339")]
 Answer = dict[str, Any]
 
 
@@ -40,14 +44,14 @@ class ReadTools:
         self._files = files
 
     def list_apps(self, limit: Limit = 20) -> Answer:
-        """List the apps with their current build, number of tests and pass rate."""
-        return _answer("apps", map(summaries.app_summary, self._api.pages("apps", limit=limit + 1)), limit)
+        """List the apps with what is broken on their newest build with a verdict, the worst first."""
+        return list_answer("apps", map(summaries.app_summary, self._api.pages("apps/health", limit=limit + 1)), limit)
 
     def list_builds(self, app: AppName, limit: Limit = 20) -> Answer:
         """List the builds of an app, newest first."""
         app_details = lookup.find_app(self._api, app)
         builds = self._api.pages(f"apps/{app_details['id']}/builds", limit=limit + 1)
-        return _answer("builds", (summaries.build_summary(build, app_details) for build in builds), limit)
+        return list_answer("builds", (summaries.build_summary(build, app_details) for build in builds), limit)
 
     def list_tests(
         self,
@@ -59,7 +63,7 @@ class ReadTools:
         """List tests. get_test shows the steps of one."""
         app_id = lookup.find_app(self._api, app)["id"] if app else None
         tests = self._api.pages("tests", limit=limit + 1, app_id=app_id, tag=tag, search=search)
-        return _answer("tests", map(summaries.test_summary, tests), limit)
+        return list_answer("tests", map(summaries.test_summary, tests), limit)
 
     def get_test(self, test: TestName) -> Answer:
         """Show the steps of a test with their positions, and the file that it was imported from."""
@@ -68,30 +72,55 @@ class ReadTools:
         return {**summaries.test_summary(test_details), "description": test_details["description"], "steps": steps}
 
     def test_history(self, test: TestName, limit: Limit = 20) -> Answer:
-        """List the newest runs of a test on all builds: since when it fails, and whether it is flaky."""
-        test_details = lookup.find_test(self._api, test)
+        """List the newest runs of a test on all builds: since when it fails, and whether it is flaky and why."""
+        test_id = lookup.find_test(self._api, test)["id"]
+        newest = list(self._api.pages(f"tests/{test_id}/runs", limit=limit + 1))
         runs = (
             {
                 "execution_id": run["execution_id"],
                 "outcome": run["status"],
                 "success": run["success"],
                 "build": run["resolved_build_version"],
+                "branch": (run["metadata"] or {}).get("branch"),
                 "completed_at": run["completed_at"],
             }
-            for run in self._api.pages(f"tests/{test_details['id']}/runs", limit=limit + 1)
+            for run in newest
         )
-        return _answer("runs", runs, limit)
+        return {"classifications": classify_test(self._api, test_id, newest), **list_answer("runs", runs, limit)}
 
     def list_executions(
         self,
         app: Annotated[str | None, Field(description="Only of this app, by name or id")] = None,
-        branch: Annotated[str | None, Field(description="Only of this branch")] = None,
+        branch: Beginning = None,
+        commit_sha: Beginning = None,
+        name: Beginning = None,
+        ci_run_id: Beginning = None,
+        started_by: Annotated[str | None, Field(description="Beginning of the name of an API key")] = None,
+        pr_number: int | None = None,
+        result: Literal["passed", "failed", "no_verdict", "flaky", "cancelled", "running"] | None = None,
+        created_after: Moment = None,
+        created_before: Moment = None,
+        sort: Literal["newest", "oldest", "longest"] | None = None,
+        exact: Annotated[bool, Field(description="Beginnings are whole values")] = False,
         limit: Limit = 20,
     ) -> Answer:
-        """List executions, newest first."""
-        app_id = lookup.find_app(self._api, app)["id"] if app else None
-        executions = self._api.pages("executions", limit=limit + 1, app_id=app_id, branch=branch)
-        return _answer("executions", (summaries.execution_summary(self._api, each) for each in executions), limit)
+        """List executions, newest first, also of one change: branch, commit or pull request."""
+        filters = {
+            "app_id": lookup.find_app(self._api, app)["id"] if app else None,
+            "branch": branch,
+            "commit_sha": commit_sha,
+            "name": name,
+            "ci_run_id": ci_run_id,
+            "started_by": started_by,
+            "pr_number": pr_number,
+            "result": result,
+            "created_after": created_after,
+            "created_before": created_before,
+            "sort": sort,
+            "exact": "true" if exact else None,
+        }
+        executions = self._api.pages("executions", limit=limit + 1, **filters)
+        return list_answer("executions", (summaries.execution_summary(self._api, each) for each in executions), limit)
 
     def get_execution(self, execution: ExecutionId, limit: Limit = 20) -> Answer:
         """Show how an execution went, with the runs that did not pass; read_failure shows one of them."""
@@ -123,6 +152,7 @@ class ReadTools:
                 "rule": reason["rule"],
                 "blocks": reason["blocks"],
                 "detail": reason["detail"],
+                "fingerprint": reason.get("failure_fingerprint"),
                 "commit_range": reason["breakage"]["commit_range"] if reason["breakage"] else None,
             }
             for reason in gate["reasons"][:100]
@@ -134,20 +164,44 @@ class ReadTools:
     def compare_builds(
         self,
         app: AppName,
-        build: Annotated[str, Field(description="Version or id of the build")],
+        build: Annotated[str | None, Field(description="Version or id of the build")] = None,
+        branch: Annotated[str | None, Field(description="Or: the newest build of this branch")] = None,
+        pr_number: Annotated[int | None, Field(description="Or: of this pull request")] = None,
         base: Annotated[str | None, Field(description="Version or id of the build to compare with")] = None,
     ) -> Answer:
-        """Compare the results of a build with an earlier one: what broke, what was fixed, what has not been run."""
+        """Say what is broken on a build, a branch or a pull request, compared with an earlier build or the base branch:
+        what broke, what was fixed, what has not been run. Without any of them: on the app's newest build.
+        """
 
         def identify(wanted: str) -> Any:
             build = lookup.build_by_id_or_version(self._api, wanted, lambda: lookup.find_app(self._api, app))
             return build["id"]
 
-        base_id, branch = identify(base) if base else None, self._files.base_branch
-        compared = self._api.get(f"apps/builds/{identify(build)}/compare", base=base_id, base_branch=branch)
+        base_branch = self._files.base_branch
+        if sum(each is not None for each in (build, branch, pr_number)) > 1:
+            raise CliError("give one of build, branch and pr_number", INVALID_FILE)
+        more: Answer = {}
+        if build is not None:
+            build_id, base_id = identify(build), None
+        else:
+            change = Change(str(branch or pr_number), pr_number is not None) if branch or pr_number else None
+            build_id, base_id, more = self._newest_build(lookup.find_app(self._api, app)["id"], change, base_branch)
+        if base:
+            base_id = identify(base)
+        compared = self._api.get(f"apps/builds/{build_id}/compare", base=base_id, base_branch=base_branch)
         lists = ("newly_failing", "never_passed", "not_run_before", "still_failing", "fixed", "flaky", "not_run")
         names = {name: [test["test_name"] for test in compared[name][:100]] for name in lists}
-        return {"build": compared["build"]["version"], "base": compared["base"]["version"], **names}
+        return {"build": compared["build"]["version"], "base": compared["base"]["version"], **names, **more}
+
+    def _newest_build(
+        self, app_id: object, change: Change | None, base_branch: str | None
+    ) -> tuple[str, str | None, Answer]:
+        """The build that says what is broken, its base if that is known, and which other branches tested it."""
+        if change is None:
+            return branches.newest_tested_build(self._api, app_id), None, {}
+        build_id, base_id = branches.compared_builds(self._api, app_id, change, base_branch)
+        sharing = branches.sharing_branches(self._api, app_id, change, build_id)
+        return build_id, base_id, {"also_tested_by": sharing[:10]} if sharing else {}
 
     def get_coverage(self, app: AppName) -> Answer:
         """Show which tests of an app have not been run, or have not passed, on the version that they are for."""
@@ -155,7 +209,7 @@ class ReadTools:
         coverage = self._api.get(f"apps/{app_details['id']}/coverage")
         names = ("test_name", "relationship", "target_build_version", "last_status", "last_execution_id")
         left = [item for item in coverage["items"] if item["last_status"] != "passed"]
-        not_passed = _answer("not_passed", ({name: item[name] for name in names} for item in left), 100)
+        not_passed = list_answer("not_passed", ({name: item[name] for name in names} for item in left), 100)
         return {"current_build": coverage["current_build_version"], "tests": coverage["total"], **not_passed}
 
     def validate_flow(
@@ -176,11 +230,11 @@ def describe_execution(api: Api, execution: str, limit: int = 20) -> Answer:
     runs: list[Run] = list(api.pages(f"executions/{execution}/runs"))
     not_passed = [run for run in runs if presentation.outcome(run) != "passed"]
     note = {"simulation": text} if (text := presentation.simulation(runs)) else {}
-    shown = _answer("not_passed", (summaries.run_summary(api, run) for run in not_passed), limit)
+    shown = list_answer("not_passed", (summaries.run_summary(api, run) for run in not_passed), limit)
     return {**summaries.execution_summary(api, execution_details), **note, **shown}
 
 
-def _answer(name: str, items: Iterable[Any], limit: int) -> Answer:
+def list_answer(name: str, items: Iterable[Any], limit: int) -> Answer:
     """A list, and whether there may be more."""
     first: list[Any] = []
     for item in items:

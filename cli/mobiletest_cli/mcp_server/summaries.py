@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mobiletest_cli import presentation
+from mobiletest_cli import branches, failure_groups, presentation
 from mobiletest_cli.api import Api
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import App, Build, Execution, Run, Test
+    from mobiletest_cli.api_types import App, AppHealth, Build, Execution, FailureItem, FailureSighting, Run, Test
 
 TEXT_LENGTH = 2000
 
 
-def app_summary(app: App) -> dict[str, Any]:
-    """An app: id, name, platform, the version of its current build, and its numbers."""
-    shown = _pick(app, "id", "name", "platform", "versions_count", "attached_tests", "rolling_pass_rate")
-    return {**shown, "current_build": presentation.current_build(app)[1]}
+def app_summary(app: AppHealth) -> dict[str, Any]:
+    """An app: id, name, platform, its numbers, and what its newest build with a verdict says."""
+    shown = _pick(app, "name", "platform", "versions_count", "attached_tests", "result", "last_run_at")
+    tests = _pick(app, "newly_failing", "still_failing", "never_passed", "flaky", "passing", "not_run")
+    return {"id": app["app_id"], **shown, "build": app["build"] and branches.build_words(app["build"]), **tests}
 
 
 def build_summary(build: Build, app: App) -> dict[str, Any]:
@@ -59,6 +60,25 @@ def run_summary(api: Api, run: Run) -> dict[str, Any]:
         "page": api.page_url(presentation.run_path(run)),
         **({"simulation": simulation} if simulation else {}),
     }
+
+
+def failure_summary(failure: FailureItem) -> dict[str, Any]:
+    """Failures of an app with the same fingerprint: the newest message, since when, where, and what people wrote."""
+    shown = _pick(failure, "fingerprint", "app_id", "app_name", "category", "count")
+    written = failure_groups.triage_words(failure.get("triage"))
+    return {
+        **shown,
+        "state": failure_groups.failure_state(failure),
+        "message": cut(failure["sample_message"], 300),
+        "first_seen": _sighting(failure["first_seen"]),
+        "last_seen": _sighting(failure["last_seen"]),
+        **({"written": written} if written else {}),
+    }
+
+
+def _sighting(sighting: FailureSighting | None) -> dict[str, Any]:
+    shown = _pick(sighting or {}, "at", "test_name", "build_version", "branch", "execution_id")
+    return {name: value for name, value in shown.items() if value is not None}
 
 
 def cut(text: str, length: int = TEXT_LENGTH) -> str:

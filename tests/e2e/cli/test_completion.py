@@ -66,6 +66,8 @@ async def test_tab_completes_commands_options_values_and_files(read_shop: Shell,
         entered(shown, 'mobiletest run --test "Open t\t', "run|--test|Open the basket")
         entered(shown, "mobiletest run --test Open\\ \t", "run|--test|Open the basket")
         entered(shown, "mobiletest gate --build 1\t", "gate|--build|1.0")
+        entered(shown, "mobiletest failures li\t--state kn\t", "failures|list|--state|known")
+        entered(shown, "mobiletest executions --result no\t", "executions|--result|no_verdict")
 
 
 @pytest.mark.parametrize("name", SHELLS)

@@ -47,7 +47,14 @@ async def test_a_hostile_app_gives_no_commands_to_ci_or_terminal(hostile: Shell)
     outputs = {"out": ended.out, "err": ended.err}
     for name in ("out.xml", "out.md"):
         outputs[name] = (hostile.folder / name).read_text()
-    for words in (f"logs {execution} --artifacts files", f"status {execution}", "executions", "tests list", "matrix"):
+    for words in (
+        f"logs {execution} --artifacts files",
+        f"status {execution}",
+        "executions",
+        "tests list",
+        "matrix",
+        "failures list",
+    ):
         for more in ([], ["--json"]):
             other = await hostile.ok(*words.split(), *more)
             outputs |= {f"{words} {more}": other.out, f"{words} {more} err": other.err}

@@ -21,7 +21,7 @@ from tests.e2e.client import Api, created
 from tests.e2e.world import UNKNOWN, World, paced_app_model
 from tests.eventually import eventually
 
-WRITING = {"run_flow", "rerun_failed", "cancel_execution", "apply_fix", "heal_step"}
+WRITING = {"run_flow", "rerun_failed", "cancel_execution", "apply_fix", "heal_step", "mark_failure", "comment_run"}
 
 
 @dataclass
@@ -147,7 +147,8 @@ async def test_an_agent_looks_around(project: Shell) -> None:
 
         async def known() -> bool:
             history = await agent.call("test_history", test="Open the basket")
-            return [run["success"] for run in history["runs"]] == [False]
+            classes = [each["classification"] for each in history["classifications"]]
+            return ([run["success"] for run in history["runs"]], classes) == ([False], ["insufficient_data"])
 
         await eventually(known)
         coverage = await agent.call("get_coverage", app="Shop")
@@ -156,11 +157,49 @@ async def test_an_agent_looks_around(project: Shell) -> None:
         ]
 
 
+async def test_an_agent_tells_people_what_is_known(project: Shell) -> None:
+    """It comments a run and marks its failure, which those who read the failure see."""
+    ran = (await project.run("run", "flows", "--json")).document["execution"]["id"]
+    async with agent_of(project) as agent:
+
+        async def failed() -> bool:
+            return bool((await agent.call("list_failures", app="Shop", search="of this name"))["failures"])
+
+        await eventually(failed)
+        [failure] = (await agent.call("list_failures", state="open"))["failures"]
+        assert (failure["state"], failure["last_seen"]["execution_id"]) == ("open", ran)
+        marking = {"app": "Shop", "fingerprint": failure["fingerprint"], "ticket_url": "https://tickets.example/1"}
+        assert (await agent.call("mark_failure", **marking, state="known"))["state"] == "known"
+
+        async def marked() -> bool:
+            [known] = (await agent.call("list_failures"))["failures"]
+            return bool(known.get("written") == "known, https://tickets.example/1")
+
+        await eventually(marked)
+        await agent.call("comment_run", execution=ran, test="Open the basket", text="Renamed in SHOP-1")
+        read = await agent.client.call_tool("read_failure", {"execution": ran})
+        shown = json.loads(read.content[0].text)  # type: ignore[union-attr]
+        assert [comment["text"] for comment in shown["comments"]] == ["Renamed in SHOP-1"]
+        gate = await agent.call("get_gate", execution=ran)
+        assert [reason["fingerprint"] for reason in gate["reasons"]] == [failure["fingerprint"]]
+
+
+async def test_executions_are_filtered_as_in_the_api(project: Shell) -> None:
+    ran = await project.run("run", "flows", "--json", "--ci-branch", "feature/x", "--ci-commit", "a" * 40)
+    id = ran.document["execution"]["id"]
+    async with agent_of(project) as agent:
+        for matching in ({"commit_sha": "aaaaaaaaa"}, {"branch": "feature/"}, {"result": "failed"}, {"sort": "oldest"}):
+            assert [each["id"] for each in (await agent.call("list_executions", **matching))["executions"]] == [id]
+        others: list[dict[str, Any]] = [{"branch": "feature/", "exact": True}, {"pr_number": 1}, {"result": "flaky"}]
+        for other in (*others, {"started_by": "nobody"}, {"created_before": "2026-01-01T00:00:00Z"}):
+            assert (await agent.call("list_executions", **other))["executions"] == []
+
+
 async def test_builds_are_compared(project: Shell) -> None:
-    await project.run("run", "flows")
+    await project.run("run", "flows", "--ci-branch", "main")
     mended = LOG_IN.replace("Log in\ntags: [smoke]", "Open the basket")
     project.write({"flows/basket.yaml": mended, "next.apk": "next"})
-    await project.run("run", "flows", "--file", "next.apk", "--build", "2.0")
+    await project.run("run", "flows", "--file", "next.apk", "--build", "2.0", "--ci-branch", "feature/x")
     async with agent_of(project) as agent:
 
         async def fixed() -> bool:
@@ -168,6 +207,11 @@ async def test_builds_are_compared(project: Shell) -> None:
             return bool(compared["fixed"] == ["Open the basket"])
 
         await eventually(fixed)
+        compared = await agent.call("compare_builds", app="Shop", branch="feature/x")
+        assert (compared["build"], compared["base"], compared["fixed"]) == ("2.0", "1.0", ["Open the basket"])
+        assert "no build of this app" in await agent.refused("compare_builds", app="Shop", pr_number=1)
+        [app] = (await agent.call("list_apps"))["apps"]
+        assert (app["result"], app["build"], app["newly_failing"]) == ("passing", "2.0 (feature/x)", 0)
 
 
 async def test_a_fix_is_tried_on_the_screen_of_the_failure(project: Shell) -> None:

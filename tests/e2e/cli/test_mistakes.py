@@ -58,12 +58,25 @@ MISTAKES: list[tuple[str, int, str]] = [
     ("keys create ci --expires soon", USAGE, '"soon" is not a day or time'),
     ("keys create ci --expires 0001-01-01", USAGE, "0001-01-01"),
     ("keys delete Nobody --yes", NOT_FOUND, "Nobody"),
-    *((f"{name} {UNKNOWN}", NOT_FOUND, "not found") for name in ("status", "logs", "cancel", "rerun", "gate", "open")),
+    *(
+        (f"{name} {UNKNOWN}", NOT_FOUND, "not found")
+        for name in ("status", "logs", "cancel", "rerun", "gate", "open", "comments")
+    ),
     *(
         (f"{name} first?", USAGE, "is not the id of an execution")
         for name in ("status", "wait", "logs", "cancel", "rerun", "gate")
     ),
     ("executions --app Nobody", NOT_FOUND, NO_APP),
+    ("executions --since soon", USAGE, '"soon" is not a day or time'),
+    ("executions --result good", USAGE, "'passed'"),
+    (f"comments {UNKNOWN} --add x --delete y", USAGE, "either --add or --delete"),
+    ("failures show first?", USAGE, "is not the fingerprint of a failure"),
+    (f"failures show {'0' * 16}", NOT_FOUND, "not found"),
+    (f"failures mark {'0' * 16}", USAGE, "nothing is to be written"),
+    (f"failures mark {'0' * 16} good", USAGE, "'known'"),
+    ("compare 1.0 --branch main", USAGE, "one of a build, --branch and --pr"),
+    ("compare", NOT_FOUND, "none of the newest builds has a verdict"),
+    ("durations Nobody", NOT_FOUND, NO_APP),
     (f"wait {UNKNOWN} --timeout 0", USAGE, "--timeout"),
     ("matrix Nobody", NOT_FOUND, NO_APP),
     ("compare 1.0 9.9", NOT_FOUND, NO_BUILD),
@@ -116,6 +129,9 @@ async def test_mistakes_are_said_for_people_and_for_programs(
 EMPTY = {
     "apps list --search Nothing": "There are no apps",
     "executions": "There are no executions",
+    "apps branches": "No finished run names a branch.",
+    "durations": "No test has passed on these builds.",
+    "failures list": "No failure matches.",
     "flaky": "No test is flaky.",
     "secrets list": "There are no secrets",
     "tests list --tag nightly": "There are no tests",

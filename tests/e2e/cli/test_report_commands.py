@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.e2e.client import Api, created
 from tests.eventually import eventually
 
 COMMIT = "a" * 40
+CI_RUN = {"BUILDKITE": "true", "BUILDKITE_BUILD_ID": "job-1"}
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +23,9 @@ def execution(read_shop: Shell) -> str:
     """The id of an execution in which a test failed, which passes on build 2.0."""
 
     async def prepare() -> str:
-        where = ("--ci-branch", "feature/ü", "--ci-commit", COMMIT)
-        ran = await read_shop.run("run", "--file", "app.apk", "--json", *where)
+        where = ("--ci-branch", "feature/ü", "--ci-commit", COMMIT, "--ci-pr", "12", "--name", "Nightly")
+        ci = replace(read_shop, environ={**read_shop.environ, **CI_RUN})
+        ran = await ci.run("run", "--file", "app.apk", "--json", *where)
         assert ran.code == FAILED, ran.out
         mended = LOG_IN.replace("Log in\ntags: [smoke]", "Open the basket")
         read_shop.write({".maestro/basket.yaml": mended, "next.apk": "2.0"})
@@ -43,10 +46,124 @@ async def test_executions_are_listed_and_shown(read_shop: Shell, execution: str)
     assert (await read_shop.document("status", execution))["execution"]["success"] is False
     assert execution in (await read_shop.ok("executions", "--app", "Shop")).out
     assert len((await read_shop.document("executions", "--limit", "1"))["items"]) == 1
-    for option, value in (("--branch", "feature/ü"), ("--commit", COMMIT)):
-        executions = (await read_shop.document("executions", option, value))["items"]
-        assert execution in [each["id"] for each in executions]
-        assert (await read_shop.document("executions", option, "other"))["items"] == []
+
+
+FILTERS = [
+    ("--branch", "FEATURE/", "other"),
+    ("--commit", COMMIT[:9], "other"),
+    ("--pr", "12", "13"),
+    ("--ci-run", "job-", "other"),
+    ("--name", "night", "other"),
+    ("--started-by", "boots", "other"),
+    ("--result", "failed", "flaky"),
+    ("--app", "Shop", None),
+    ("--since", "2026-01-01", "2199-01-01"),
+    ("--until", "2199-01-01", "2026-01-01"),
+]
+
+
+@pytest.mark.parametrize(("option", "matching", "other"), FILTERS, ids=[option for option, _, _ in FILTERS])
+async def test_executions_are_filtered(
+    read_shop: Shell, execution: str, option: str, matching: str, other: str | None
+) -> None:
+    executions = (await read_shop.document("executions", option, matching))["items"]
+    assert execution in [each["id"] for each in executions]
+    if other is not None:
+        assert "No execution matches." in (await read_shop.ok("executions", option, other)).err
+
+
+async def test_executions_are_sorted_and_matched_exactly(read_shop: Shell, execution: str) -> None:
+    oldest = (await read_shop.document("executions", "--sort", "oldest", "--limit", "1"))["items"]
+    assert [each["id"] for each in oldest] == [execution]
+    assert (await read_shop.document("executions", "--branch", "feature/", "--exact"))["items"] == []
+    exact = await read_shop.document("executions", "--branch", "feature/ü", "--exact")
+    assert execution in [each["id"] for each in exact["items"]]
+
+
+async def test_comments_are_written_read_and_deleted(read_shop: Shell, execution: str) -> None:
+    assert "There are no comments." in (await read_shop.ok("comments", execution)).err
+    several = await read_shop.run("comments", execution, "--add", "x")
+    assert (several.code, "about one run, and these are 2" in several.err) == (USAGE, True)
+    written = await read_shop.ok("comments", execution, "Open the basket", "--add", "No network\n##[error]: SHOP-1")
+    id = written.out.strip()
+    [listed] = (await read_shop.document("comments", execution))["items"]
+    assert (listed["id"], listed["text"]) == (id, "No network\n##[error]: SHOP-1")
+    shown = (await read_shop.ok("comments", execution)).out
+    assert shown.startswith("Open the basket\n  comment of ")
+    assert f": No network #\\#[error]: SHOP-1 ({id})\n" in shown
+    assert f"({id})" in (await read_shop.ok("logs", execution)).out
+    [run] = (await read_shop.document("logs", execution))["items"]
+    assert [each["id"] for each in run["comments"]] == [id]
+    assert f"1 comment: mobiletest comments {execution}" in (await read_shop.ok("status", execution)).out
+    assert "Deleted the comment." in (await read_shop.ok("comments", execution, "--delete", id)).err
+    gone = await read_shop.run("comments", execution, "--delete", id)
+    assert (gone.code, f'there is no comment "{id}"' in gone.err) == (NOT_FOUND, True)
+    assert (await read_shop.document("comments", execution))["items"] == []
+
+
+async def test_what_is_broken_is_asked_by_branch(read_shop: Shell, execution: str) -> None:
+    branch = ("compare", "--branch", "feature/ü")
+    missing = await read_shop.run("compare", "--branch", "other")
+    assert (missing.code, 'no build of this app was tested on the branch "other"' in missing.err) == (NOT_FOUND, True)
+    alone = await read_shop.run(*branch)
+    assert (alone.code, "no earlier build" in alone.err) == (NOT_FOUND, True)
+    newest = await read_shop.ok("compare", "--base-branch", "feature/ü")
+    assert newest.out.startswith("2.0 compared with 1.0 (feature/ü, aaaaaaaaa):\n")
+    assert "fixed" in newest.out
+    [listed] = [each for each in (await read_shop.document("apps", "branches"))["items"] if each["kind"] == "branch"]
+    assert (listed["name"], listed["builds"][0]["version"]) == ("feature/ü", "1.0")
+    assert "pull request 12" in (await read_shop.ok("apps", "branches", "Shop")).out
+
+
+async def test_apps_are_listed_by_their_health(read_shop: Shell, execution: str) -> None:
+    [app] = (await read_shop.document("apps", "health"))["items"]
+    assert (app["name"], app["result"], app["build"]["version"]) == ("Shop", "passing", "2.0")
+    assert "passing" in (await read_shop.ok("apps", "health", "--platform", "android")).out
+    assert "There are no apps" in (await read_shop.ok("apps", "health", "--search", "Nothing")).err
+
+
+async def test_a_failure_is_marked_as_known(read_shop: Shell, execution: str) -> None:
+    async def listed() -> bool:
+        return bool((await read_shop.document("failures", "list", "--search", "of this name"))["items"])
+
+    await eventually(listed)
+    [failure] = (await read_shop.document("failures", "list", "--app", "Shop"))["items"]
+    fingerprint = failure["fingerprint"]
+    table = (await read_shop.ok("failures", "list")).out
+    assert all(text in table for text in (fingerprint, "open", "Nothing of this name"))
+    ticket = "https://tickets.example/SHOP-1"
+    marked = await read_shop.ok("failures", "mark", fingerprint, "known", "--ticket", ticket, "--owner", "Ada")
+    assert marked.out == f"known, {ticket}, owner Ada\n"
+
+    async def known() -> bool:
+        return [each["fingerprint"] for each in await of_state("known")] == [fingerprint]
+
+    async def of_state(state: str) -> list[Any]:
+        return list((await read_shop.document("failures", "list", "--state", state))["items"])
+
+    await eventually(known)
+    shown = (await read_shop.ok("failures", "show", fingerprint)).out
+    assert f"written: known, {ticket}, owner Ada\n" in shown
+    assert "on build 1.0 of feature/ü, execution " in shown
+    assert all(name in shown for name in ("Open the basket", "1.0"))
+    assert (await read_shop.document("failures", "show", fingerprint))["triage"]["state"] == "known"
+    assert await of_state("open") == []
+    without = await read_shop.document("failures", "mark", fingerprint, "--ticket", "", "--note", "Slow")
+    assert (without["ticket_url"], without["note"], without["owner"]) == (None, "Slow", "Ada")
+
+    async def compared() -> bool:
+        return "(known, Slow, owner Ada)" in (await read_shop.ok("compare", "1.0", "2.0")).out
+
+    await eventually(compared)
+
+
+async def test_a_test_is_classified_and_timed(read_shop: Shell, execution: str) -> None:
+    [classified] = (await read_shop.document("tests", "runs", "Open the basket"))["classifications"]
+    sentence = f"{classified['classification'].replace('_', ' ')}: {classified['classification_detail']}\n"
+    assert (await read_shop.ok("tests", "runs", "Open the basket")).out.endswith(sentence)
+    names = [each["test_name"] for each in (await read_shop.document("durations"))["items"]]
+    assert sorted(names) == ["Log in", "Open the basket"]
+    assert "2.0" in (await read_shop.ok("durations", "Shop", "--limit", "1")).out
 
 
 async def test_the_end_of_an_execution_is_its_exit_code(read_shop: Shell, execution: str) -> None:

@@ -96,7 +96,7 @@ async def test_texts_of_the_server_act_on_no_terminal(tmp_path: Path, tool: str)
 )
 async def test_only_ids_become_part_of_an_address(tmp_path: Path, wrong: str) -> None:
     asked: list[str] = []
-    needed = {"step": "launchApp", "build": None, "run": EXECUTION}
+    needed = {"step": "launchApp", "build": None, "run": EXECUTION, "test": "Pay", "text": "x"}
     async with client_of(asked, tmp_path) as client:
         tools = [tool for tool in (await client.list_tools()).tools if "execution" in tool.input_schema["properties"]]
         for tool in tools:

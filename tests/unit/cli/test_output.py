@@ -1,6 +1,7 @@
 """Durations, times and sizes for people, and the errors that --json prints."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -39,6 +40,8 @@ def test_times_are_those_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> Non
         assert local_time("2026-07-01T10:00:00.5Z") == "2026-07-01 12:00:00"
         assert local_time(None) == "-"
         assert utc_time("2026-12-24") == "2026-12-24T22:59:59Z"
+        assert utc_time("2026-10-25", of_day=timedelta()) == "2026-10-24T22:00:00Z"
+        assert utc_time("2026-10-25", of_day=timedelta(days=1)) == "2026-10-25T23:00:00Z"  # a day of 25 hours
         assert utc_time("2026-12-24T18:00") == "2026-12-24T17:00:00Z"
         assert utc_time("2026-12-24T18:00:00Z") == "2026-12-24T18:00:00Z"
     finally:
