@@ -232,7 +232,7 @@ def answer_question(run: Run, question_id: str | None, text: str, now: datetime)
     if question is not None and question_id is not None and question.prompt.id != question_id:
         raise QuestionNotOpen("OTHER_QUESTION", "This question is not open any more: it may have been answered already")
     if question is None or not question.open:
-        raise QuestionNotOpen("NOTHING_ASKED", "The run has no open question")
+        raise QuestionNotOpen("NOTHING_ASKED", "The run has no open question: it was answered already, or ended")
     if now >= question.expires_at:
         raise QuestionNotOpen("QUESTION_EXPIRED", "The question has expired")
     return replace(run, question=replace(question, answer=text, open=False))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -14,6 +15,23 @@ MAX_PAGE = 2**31 - 1
 SHOWN_CHARACTERS = 40
 MISTYPED = "The address may have been cut off or mistyped."
 DELETED = "It may have been deleted, or it belongs to another organisation than your key."
+
+# How the filters of lists are called, where that is not their name in the address.
+_LABELS = {
+    "app_id": "App",
+    "pr_number": "Pull request",
+    "commit_sha": "Commit",
+    "ci_run_id": "CI run",
+    "created_after": "From (UTC)",
+    "created_before": "To (UTC)",
+}
+# What a filter has to be, by the beginning of the kind of a problem.
+_NEEDS = {
+    "int_": "must be a whole number",
+    "uuid_": "must be an id",
+    "datetime_": "must be a day such as 2026-01-31",
+    "timezone_": "must be a day such as 2026-01-31",
+}
 
 
 class PageUnknown(HttpError):
@@ -68,15 +86,33 @@ def explain(request: web.Request, error: HttpError) -> ErrorPage:
 
 def _explain_address(request: web.Request, error: HttpError) -> ErrorPage:
     """The page of a request whose address the REST interface does not understand."""
-    locations = [issue["loc"] for issue in error.detail] if isinstance(error.detail, list) else []
-    if any(location[0] == "path" for location in locations):
+    issues = error.detail if isinstance(error.detail, list) else []
+    if any(issue["loc"][0] == "path" for issue in issues):
         return ErrorPage(404, "Not found", "Nothing has this id.", _starts(request), MISTYPED)
     wrong = [name for name in PAGE_PARAMETERS if not _is_page(request.query.get(name, "1"))]
-    if wrong and any(location[-1] == "page" for location in locations):
+    if wrong and any(issue["loc"][-1] == "page" for issue in issues):
         return _unknown_page_number(request, request.query[wrong[0]], None)
-    named = next((f'"{each[-1]}": ' for each in locations if str(each[-1]) in request.query), "")
+    named = {str(issue["loc"][-1]): issue for issue in issues if str(issue["loc"][-1]) in request.query}
+    message = " ".join(map(_sentence, named.values())) or error.message
     links = [(request.path, "Show the page without filters")]
-    return ErrorPage(422, "Not understood", named + error.message, links, MISTYPED)
+    others = {key: value for key, value in request.query.items() if key not in named}
+    if named and others:
+        links.insert(0, (f"?{urlencode(others)}", "Keep the other filters"))
+    return ErrorPage(422, "Not understood", message, links, MISTYPED)
+
+
+def _sentence(issue: Any) -> str:
+    """What is wrong with a filter, named as in the form."""
+    name, kind = str(issue["loc"][-1]), issue["type"]
+    label = _LABELS.get(name, name.replace("_", " ").capitalize())
+    need = next((need for begin, need in _NEEDS.items() if kind.startswith(begin)), None)
+    return f'"{label}" {need or _without_subject(issue["msg"])}.'
+
+
+def _without_subject(message: str) -> str:
+    """As "must be at least 7" of "Input should be greater than or equal to 7"."""
+    text = message.removeprefix("Input should ").removeprefix("String should ")
+    return f"must {text}" if text != message else f"is not possible: {message}"
 
 
 def _unknown_page_number(request: web.Request, number: str, last: int | None) -> ErrorPage:

@@ -42,7 +42,9 @@ def _moment(name: str, text: str) -> str:
     if not _DAY.fullmatch(text):
         return text
     try:
-        day = date.fromisoformat(text) + timedelta(days=name == "created_before")
-    except (ValueError, OverflowError):
+        day = date.fromisoformat(text)
+    except ValueError:
         return text
+    if name == "created_before":
+        day = min(day, date.max - timedelta(days=1)) + timedelta(days=1)
     return f"{day.isoformat()}T00:00:00Z"

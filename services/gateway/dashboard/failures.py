@@ -9,6 +9,7 @@ from aiohttp import web
 
 from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.pages import Values
+from services.gateway.dashboard.pins import find_missing
 from services.gateway.dashboard.resources import read, read_tagged
 
 FILTERS = ("search", "app_id", "state")
@@ -33,7 +34,15 @@ async def show_failure(request: web.Request) -> Values:
     app, failure, (triage, _) = await asyncio.gather(
         read(request, "GetApp"), read(request, "GetFailure"), read_tagged(request, "GetFailureTriage")
     )
-    return {"app": app, "failure": failure, "triage": triage, "states": STATES, "days": fill_days(failure["trend"])}
+    fixes = [(app["id"], triage["fixed_in"])] if triage["fixed_in"] else []
+    return {
+        "app": app,
+        "failure": failure,
+        "triage": triage,
+        "is_fix_missing": bool(await find_missing(request, fixes)),
+        "states": STATES,
+        "days": fill_days(failure["trend"]),
+    }
 
 
 def fill_days(trend: Sequence[Json]) -> Sequence[Json]:

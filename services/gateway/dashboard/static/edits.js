@@ -3,6 +3,8 @@
 import { call, exchange } from "./api.js";
 import { allow, finish, submitOnce } from "./forms.js";
 
+const TRIES = 3;
+
 /** Save all such forms. A field that was changed elsewhere meanwhile is not overwritten before that was shown. */
 function startEdits() {
   document.addEventListener("submit", (event) => {
@@ -26,10 +28,18 @@ function known(field) {
   return field.defaultValue ?? [...field.options].find(({ defaultSelected }) => defaultSelected)?.value;
 }
 
+/** Again if somebody has changed it in the moment between: then that is compared, too. */
 async function change({ edits: url, reads }, fields) {
-  const { answer: present, etag } = await exchange("GET", reads ?? url);
-  refuseOverwriting(fields, present);
-  return call("PATCH", url, Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])), { "If-Match": etag });
+  const values = Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
+  for (let left = TRIES; ; left -= 1) {
+    const { answer: present, etag } = await exchange("GET", reads ?? url);
+    refuseOverwriting(fields, present);
+    try {
+      return await call("PATCH", url, values, { "If-Match": etag });
+    } catch (error) {
+      if (error.status !== 412 || left <= 1) throw error;
+    }
+  }
 }
 
 /** The values that were shown become the known ones, so that saving again replaces them. */

@@ -2,11 +2,15 @@
 
 // How the decoder begins what it says of a missing field; other texts about one say more than that.
 const MISSING = "Field required";
+const impossible = (label) => `"${label}" has characters that are not possible here.`;
 const SENTENCES = {
   missing: (label) => `Fill in "${label}".`,
   string_too_short: (label, number) => (number === "1" ? `Fill in "${label}".` : `"${label}" needs at least ${number} characters.`),
   string_too_long: (label, number) => `"${label}" has at most ${number} characters: make it shorter.`,
-  string_pattern_mismatch: (label) => `"${label}" has characters that are not possible here.`,
+  string_pattern_mismatch: impossible,
+  string_single_line: impossible,
+  string_multi_line: impossible,
+  enum: (label) => `Choose another value for "${label}".`,
   string_type: (label) => `"${label}" must be a text.`,
   int_type: (label) => `"${label}" must be a whole number.`,
   int_parsing: (label) => `"${label}" must be a whole number.`,

@@ -10,8 +10,9 @@ def test_days_are_whole_and_what_is_no_day_is_left_to_the_operation() -> None:
         "created_before": "2026-12-01T00:00:00Z",
         "branch": "2026-11-01",
     }
-    others = {"created_after": "2026-02-30", "created_before": "9999-12-31"}
+    others = {"created_after": "2026-02-30", "created_before": "abc"}
     assert to_parameters(others) == others
+    assert to_parameters({"created_before": "9999-12-31"}) == {"created_before": "9999-12-31T00:00:00Z"}
     assert to_parameters({"created_before": "2026-11-01T10:00:00Z"}) == {"created_before": "2026-11-01T10:00:00Z"}
 
 
