@@ -637,6 +637,7 @@ class AppBranchBuild(TypedDict):
     version: str
     uploaded_at: str | None
     commit_sha: str | None
+    repository: str | None
 
 
 class AppBranch(TypedDict):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mobiletest_cli.api import Api
-from mobiletest_cli.errors import NOT_FOUND, CliError
+from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
 
 if TYPE_CHECKING:
-    from mobiletest_cli.api_types import AppBranch, AppBranchBuild, AppWorkspace
+    from mobiletest_cli.api_types import AppBranch, AppBranchBuild, AppWorkspace, Execution
 
 # The default of the API.
 USUAL_BASE = "main"
+# Newest executions of a pull request in which repositories are looked for, as on its page in the dashboard.
+_EXECUTIONS = 20
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,11 @@ def compared_builds(api: Api, app_id: object, change: Change, base_branch: str |
     The second is None if the server has to choose it: on the base branch itself, and if that has no build.
 
     Raises:
-        CliError: no build is known to be of the branch.
+        CliError: no build is known to be of the branch, or pull requests of several repositories have the number.
     """
     builds = _builds(api, app_id, change)
+    if change.is_pull_request:
+        _check_repository(api, app_id, change, builds)
     if not builds:
         hint = (
             "Its runs must name it (--ci-branch), and have ended. mobiletest apps branches lists those that are known"
@@ -73,6 +77,18 @@ def _builds(api: Api, app_id: object, change: Change) -> Sequence[AppBranchBuild
     kind = "pull_request" if change.is_pull_request else "branch"
     found: list[AppBranch] = api.get(f"apps/{app_id}/branches", kind=kind, name=change.name)["items"]
     return found[0]["builds"] if found else ()
+
+
+def _check_repository(api: Api, app_id: object, change: Change, builds: Sequence[AppBranchBuild]) -> None:
+    """CliError: the number is that of pull requests of several repositories, which have no verdict together."""
+    executions: Iterable[Execution] = api.pages("executions", limit=_EXECUTIONS, app_id=app_id, pr_number=change.name)
+    named = [each["ci"]["repository"] for each in executions if each["ci"]]
+    every = {
+        text.rstrip("/").removesuffix(".git") for text in (*named, *(each["repository"] for each in builds)) if text
+    }
+    if len(every) > 1:
+        hint = f"Name a build of the one that is meant; they are of {', '.join(sorted(every)[:_EXECUTIONS])}"
+        raise CliError(f"pull requests of several repositories have the number {change.name}", USAGE, hint)
 
 
 def sharing_branches(api: Api, app_id: object, change: Change, build_id: str) -> list[str]:

@@ -135,10 +135,12 @@ def show(context: Context, app: AppArgument) -> None:
         f"{workspace['attached_tests']} tests, pass rate {percent(workspace['rolling_pass_rate'])}"
     )
     context.output.table(
-        ("Build", "Uploaded", "Tests run", "Passed", "Failed", "Coverage", "Pass rate"),
+        ("Build", "Branch", "Commit", "Uploaded", "Tests run", "Passed", "Failed", "Coverage", "Pass rate"),
         [
             [
                 build["version"],
+                build["branch"] or "-",
+                (build["commit_sha"] or "-")[:9],
                 local_time(build["uploaded_at"]),
                 str(build["observed_tests"]),
                 str(build["passed_tests"]),

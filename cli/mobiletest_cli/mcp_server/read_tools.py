@@ -31,8 +31,7 @@ def _check_id(text: str) -> str:
 
 ExecutionId = Annotated[str, Field(description="Id of an execution", max_length=100), AfterValidator(_check_id)]
 Limit = Annotated[int, Field(ge=1, le=100, description="At most so many")]
-Beginning = Annotated[str | None, Field(description="The beginning of it")]
-Moment = Annotated[str | None, Field(description="RFC 3339")]
+Moment = Annotated[str, Field(description="RFC 3339")]
 Answer = dict[str, Any]
 
 
@@ -91,20 +90,23 @@ class ReadTools:
     def list_executions(
         self,
         app: Annotated[str | None, Field(description="Only of this app, by name or id")] = None,
-        branch: Beginning = None,
-        commit_sha: Beginning = None,
-        name: Beginning = None,
-        ci_run_id: Beginning = None,
-        started_by: Annotated[str | None, Field(description="Beginning of the name of an API key")] = None,
+        branch: str = "",
+        commit_sha: str = "",
+        name: str = "",
+        ci_run_id: str = "",
+        started_by: Annotated[str, Field(description="Name of an API key")] = "",
         pr_number: int | None = None,
         result: Literal["passed", "failed", "no_verdict", "flaky", "cancelled", "running"] | None = None,
-        created_after: Moment = None,
-        created_before: Moment = None,
+        created_after: Moment = "",
+        created_before: Moment = "",
         sort: Literal["newest", "oldest", "longest"] | None = None,
-        exact: Annotated[bool, Field(description="Beginnings are whole values")] = False,
+        exact: bool = False,
         limit: Limit = 20,
     ) -> Answer:
-        """List executions, newest first, also of one change: branch, commit or pull request."""
+        """List executions, newest first, also of one change: branch, commit or pull request.
+
+        Texts are the beginnings of what is looked for, unless `exact` is set.
+        """
         filters = {
             "app_id": lookup.find_app(self._api, app)["id"] if app else None,
             "branch": branch,
@@ -117,9 +119,10 @@ class ReadTools:
             "created_after": created_after,
             "created_before": created_before,
             "sort": sort,
-            "exact": "true" if exact else None,
+            "exact": exact and "true",
         }
-        executions = self._api.pages("executions", limit=limit + 1, **filters)
+        given = {parameter: value or None for parameter, value in filters.items()}
+        executions = self._api.pages("executions", limit=limit + 1, **given)
         return list_answer("executions", (summaries.execution_summary(self._api, each) for each in executions), limit)
 
     def get_execution(self, execution: ExecutionId, limit: Limit = 20) -> Answer:

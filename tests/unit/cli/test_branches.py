@@ -15,7 +15,9 @@ APP = run_id("app")
 
 
 def build(number: int) -> dict[str, Any]:
-    return {"build_id": str(number), "version": str(number), "uploaded_at": f"2026-11-0{number}T00:00:00Z"}
+    repository = "https://git.example/b" if number == 8 else "https://git.example/a/"
+    fields = {"build_id": str(number), "version": str(number), "uploaded_at": f"2026-11-0{number}T00:00:00Z"}
+    return {**fields, "repository": repository}
 
 
 def branch(name: str, *builds: int, kind: str = "branch", head: str | None = None) -> dict[str, Any]:
@@ -27,6 +29,8 @@ def server(*branches: dict[str, Any], untested: str = "") -> Api:
 
     def answer(request: httpx.Request) -> httpx.Response:
         wanted = request.url.params
+        if request.url.path.endswith("/executions"):
+            return httpx.Response(200, json={"items": [{"ci": {"repository": "https://git.example/a.git"}}]})
         if request.url.path.endswith("/workspace"):
             health = [{"build_id": str(n), "completed_runs": int(str(n) not in untested)} for n in range(9, 0, -1)]
             return httpx.Response(200, json={"build_health": health})
@@ -59,6 +63,13 @@ def test_the_base_branch_has_no_other_base() -> None:
 def test_a_branch_without_a_build_is_an_error() -> None:
     with pytest.raises(CliError, match="no build of this app was tested on the pull request 7"):
         compared_builds(server(branch("7", 1)), APP, Change("7", is_pull_request=True), None)
+
+
+def test_pull_requests_of_several_repositories_have_no_verdict_together() -> None:
+    wanted = Change("7", is_pull_request=True)
+    assert compared_builds(server(branch("7", 5, kind="pull_request")), APP, wanted, None) == ("5", None)
+    with pytest.raises(CliError, match="pull requests of several repositories have the number 7"):
+        compared_builds(server(branch("7", 8, 5, kind="pull_request")), APP, wanted, None)
 
 
 def test_an_app_has_its_newest_build_with_a_verdict() -> None:
