@@ -108,6 +108,7 @@ def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnap
         repository=_said(run, "repository"),
         ci_system=_said(run, "system"),
         pr_number=_pr_number(run),
+        flaky=_says_flaky(run),
     )
     group = failure_group(snapshot)
     if group is None:
@@ -120,6 +121,12 @@ def _said(run: runs_pb2.Run, name: str) -> str | None:
     """A text of the CI attribution; None if CI did not say it."""
     said = run.metadata.fields.get(name)
     return (said.string_value[:_NAME_LENGTH] or None) if said is not None else None
+
+
+def _says_flaky(run: runs_pb2.Run) -> bool:
+    """Whether the executor calls the run flaky; False too if it says nothing."""
+    said = run.report_metadata.fields.get("flaky")
+    return said is not None and said.bool_value
 
 
 def _pr_number(run: runs_pb2.Run) -> int | None:

@@ -13,7 +13,14 @@ from services.reporting.model.reports.app_health import AppHealth
 from services.reporting.model.reports.apps import VerdictCount
 from services.reporting.model.reports.breakage import AttemptQuery, BuildVerdict, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
-from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
+from services.reporting.model.snapshots import (
+    AppSnapshot,
+    AttachmentSnapshot,
+    BuildSnapshot,
+    Quarantine,
+    RunResult,
+    TestSnapshot,
+)
 from services.reporting.model.sources import BranchKey, BranchKind, BranchRow, BuildSource
 from services.reporting.model.tables import Cell, CellKey, FailureKey, Group, GroupKey, HistoryKey, Tables
 from services.reporting.model.triages import FailureState, TriageSnapshot
@@ -168,11 +175,17 @@ class ReadModels(Protocol):
     async def observed(self, app_id: str, subjects: Collection[Subject]) -> Mapping[Subject, BuildRef | None]:
         """The newest build of an app with a verdict of each of these subjects that ran; None without a verdict."""
 
-    async def runs_of_build(self, build_id: str, page: RowPage) -> Sequence[bytes]:
-        """The list items of the runs of a build, newest first, without expired runs."""
+    async def runs_of_build(self, build_id: str, page: RowPage, results: Collection[RunResult] = ()) -> Sequence[bytes]:
+        """The list items of the runs of a build, newest first, without expired runs: of all, or with these results."""
 
-    async def runs_of_test(self, test_id: str, page: RowPage) -> Sequence[bytes]:
-        """The list items of the runs of a test, newest first, without expired runs."""
+    async def runs_of_test(self, test_id: str, page: RowPage, results: Collection[RunResult] = ()) -> Sequence[bytes]:
+        """The list items of the runs of a test, newest first, without expired runs: of all, or with these results."""
+
+    async def count_results_of_build(self, build_id: str, results: Collection[RunResult]) -> int:
+        """The number of a build's runs with these results, without expired runs."""
+
+    async def count_results_of_test(self, test_id: str, results: Collection[RunResult]) -> int:
+        """The number of a test's runs with these results, without expired runs."""
 
     async def runs_on_app(self, app_id: str, test_id: str, variant_id: str | None, *, limit: int) -> Sequence[bytes]:
         """The list items of the newest runs of a test on an app, in one variant or (None) in all of them, newest first;

@@ -30,6 +30,7 @@ from services.reporting.messages import (
     workspace_message,
 )
 from services.reporting.model.reports.app_health import AppOrder
+from services.reporting.model.snapshots import RunResult
 from services.reporting.ports import RowPage
 from services.reporting.usecases.app_health import AppHealths
 from services.reporting.usecases.apps import AppReports
@@ -152,13 +153,13 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     async def ListBuildRuns(
         self, request: reports_pb2.ListBuildRunsRequest, context: Any
     ) -> reports_pb2.ListBuildRunsResponse:
-        runs = await self._runs.of_build(request.version_id.lower(), _page(request))
+        runs = await self._runs.of_build(request.version_id.lower(), _page(request), _result(request))
         return reports_pb2.ListBuildRunsResponse(items=await self._items(runs), **page_fields(request, runs.total))
 
     async def ListTestRuns(
         self, request: reports_pb2.ListTestRunsRequest, context: Any
     ) -> reports_pb2.ListTestRunsResponse:
-        runs = await self._runs.of_test(request.test_id.lower(), _page(request))
+        runs = await self._runs.of_test(request.test_id.lower(), _page(request), _result(request))
         return reports_pb2.ListTestRunsResponse(items=await self._items(runs), **page_fields(request, runs.total))
 
     async def ListClassifiedTests(
@@ -224,6 +225,10 @@ class DeadlineGuard:
 
 def _revision(request: Any) -> Any:
     return read_optional(request, "min_app_revision")
+
+
+def _result(request: reports_pb2.ListBuildRunsRequest | reports_pb2.ListTestRunsRequest) -> RunResult | None:
+    return to_enum_member(RunResult, reports_pb2.RunResult, request.result)
 
 
 def _page(request: Any) -> RowPage:

@@ -156,8 +156,10 @@ async def test_runs_have_pages(visitor: Visitor, world: World) -> None:
     await open_build(visitor, build)
     page = visitor.page
     await expect(page.locator("#runs tbody tr")).to_have_count(20)
+    await page.get_by_label("Result").get_by_role("link", name="passed").click()
+    await expect(page.locator("#runs")).to_contain_text("21 that match")
     await page.get_by_role("link", name="Next").click()
-    await expect(page).to_have_url(f"{visitor.url}/apps/{app['id']}/builds/{build['id']}?page=2")
+    await expect(page).to_have_url(f"{visitor.url}/apps/{app['id']}/builds/{build['id']}?result=passed&page=2")
     await expect(page.locator("#runs tbody tr")).to_have_count(1)
 
 

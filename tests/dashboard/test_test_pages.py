@@ -11,6 +11,7 @@ from playwright.async_api import Page, Route, expect
 
 from tests.dashboard.conftest import Visitor
 from tests.dashboard.pages import defects_shown
+from tests.dashboard.test_csv import rows_of
 from tests.e2e.client import Api, created
 from tests.e2e.test_gate import Ci
 from tests.e2e.world import World
@@ -301,6 +302,24 @@ async def test_history_has_runs_marks_and_the_score(member: Visitor, world: Worl
     await page.locator(".strip a").first.click()
     await expect(page.get_by_role("heading", name=test["name"])).to_be_visible()
     assert "/runs/" in page.url
+
+
+async def test_runs_of_a_test_and_of_a_build_are_filtered_by_result(member: Visitor, world: World) -> None:
+    """A file has the runs that the page shows, and a result that nothing has says so."""
+    test = await world.test(SENTENCES)
+    app = await executed(world, test, runs=2)
+    (build,) = created(await world.api.get(f"/apps/{app['id']}/builds"))["items"]
+    page, runs, results = member.page, member.page.locator("#runs"), member.page.get_by_label("Result")
+    for path in (f"/tests/{test['id']}/history", f"/apps/{app['id']}/builds/{build['id']}"):
+        assert len(await rows_of(member, f"{path}?result=failed")) == 2
+        await expect(results.get_by_role("link", name="failed")).to_have_attribute("aria-current", "true")
+        await expect(runs.get_by_role("row").filter(has_text="Nothing of this name")).to_have_count(2)
+        await results.get_by_role("link", name="passed").click()
+        await expect(runs).to_contain_text("No run matches")
+        await expect(page).to_have_url(f"{member.url}{path}?result=passed#runs")
+        assert await defects_shown(member) == {}
+        await runs.get_by_role("link", name="show all runs").click()
+        await expect(runs.get_by_role("row").filter(has_text="Nothing of this name")).to_have_count(2)
 
 
 async def test_a_test_without_runs_says_how_to_run_it(member: Visitor, world: World) -> None:

@@ -90,6 +90,7 @@ class Story:
         version: int = 1,
         variant: Variant = EMPTY_VARIANT,
         seconds: float = 60.0,
+        flaky: bool = False,
     ) -> RunSnapshot:
         """A run that ended, started or was queued at `at`; its attempt began a minute before it ended."""
         number = next(self._numbers)
@@ -117,6 +118,7 @@ class Story:
             failure=failure,
             list_item=f"{test} {ending} {number}".encode(),
             variant=variant,
+            flaky=flaky,
         )
         self.tell(snapshot)
         return snapshot

@@ -212,6 +212,7 @@ def _final(common: dict[str, object], start: datetime, ending: str, failure: Fai
         started_at=start,
         completed_at=start + timedelta(minutes=8),
         success=VERDICTS[ending][-1],
+        flaky=ending == "flaked",
         attempts=tuple(attempts),
     )
 

@@ -142,6 +142,9 @@ def runs(
     context: Context,
     test: TestArgument,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    result: Annotated[
+        str | None, typer.Option(help="Only runs that ended so: passed, failed, no_verdict, flaky or cancelled.")
+    ] = None,
 ) -> None:
     """List the newest runs of a test, and say whether it is flaky, broken or stable, and why."""
     from mobiletest_cli.classifications import classify_test
@@ -150,7 +153,7 @@ def runs(
     from mobiletest_cli.presentation import outcome
 
     test_id = find_test(context.api, test)["id"]
-    newest = list(context.api.pages(f"tests/{test_id}/runs", limit=limit))
+    newest = list(context.api.pages(f"tests/{test_id}/runs", limit=limit, result=result))
     classifications = classify_test(context.api, test_id, newest)
     if context.output.as_json:
         context.output.document({"items": newest, "classifications": classifications})
@@ -166,7 +169,7 @@ def runs(
             ago(run["completed_at"] or run["started_at"]),
             run["execution_id"],
         ],
-        empty="It has not been run yet.",
+        empty="No run matches." if result else "It has not been run yet.",
     )
     for each in classifications:
         app = f" on the app {each['app_id']}" if len(classifications) > 1 else ""

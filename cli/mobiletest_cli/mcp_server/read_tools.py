@@ -30,6 +30,7 @@ def _check_id(text: str) -> str:
 
 
 ExecutionId = Annotated[str, Field(description="Id of an execution", max_length=100), AfterValidator(_check_id)]
+RunResult = Literal["passed", "failed", "no_verdict", "flaky", "cancelled"]
 Limit = Annotated[int, Field(ge=1, le=100, description="At most so many")]
 Moment = Annotated[str, Field(description="RFC 3339")]
 Answer = dict[str, Any]
@@ -70,10 +71,15 @@ class ReadTools:
         steps = [{"position": position, "step": step} for position, step in enumerate(test_details["steps"])]
         return {**summaries.test_summary(test_details), "description": test_details["description"], "steps": steps}
 
-    def test_history(self, test: TestName, limit: Limit = 20) -> Answer:
+    def test_history(
+        self,
+        test: TestName,
+        result: Annotated[RunResult | None, Field(description="Only runs with this result")] = None,
+        limit: Limit = 20,
+    ) -> Answer:
         """List the newest runs of a test on all builds: since when it fails, and whether it is flaky and why."""
         test_id = lookup.find_test(self._api, test)["id"]
-        newest = list(self._api.pages(f"tests/{test_id}/runs", limit=limit + 1))
+        newest = list(self._api.pages(f"tests/{test_id}/runs", limit=limit + 1, result=result))
         runs = (
             {
                 "execution_id": run["execution_id"],

@@ -1,6 +1,7 @@
 """The pages of apps and their builds."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,12 +12,14 @@ from services.gateway.dashboard.branches import read_broken
 from services.gateway.dashboard.comparisons import base_branch_of, repository_of
 from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.resources import read, read_part
+from services.gateway.dashboard.run_results import RESULTS, read_result
 from services.gateway.http.json_responses import HttpError
 
 PAGE_SIZE = 50
 TREND_DAYS = (7, 14, 30, 60)
 CANDIDATES = 10
 MAX_BASES = 100
+BUILD_RUNS = 20
 # Tests shown of each list of a comparison.
 MAX_COMPARED = 100
 ORDERS = {"": "Worst first", "name": "Name", "last_run": "Last run"}
@@ -102,11 +105,11 @@ async def show_build(request: web.Request) -> Values:
     """
     query, named = request.query, base_branch_of(request)
     of_build = {"version_id": request.match_info["build_id"]}
-    build, workspace, builds, runs, gate, comparison = await asyncio.gather(
+    build, workspace, builds, (runs, has_runs), gate, comparison = await asyncio.gather(
         read(request, "GetBuild", **of_build),
         read(request, "GetAppWorkspace"),
         read(request, "ListBuilds", page_size=MAX_BASES),
-        read(request, "ListBuildRuns", **of_build, page=query.get("page"), page_size=20),
+        _read_runs(request, of_build),
         read_part("gate", read(request, "GetBuildGate", **of_build, **named)),
         read_part("comparison", read(request, "CompareBuilds", **of_build, base=query.get("base") or None, **named)),
     )
@@ -120,6 +123,9 @@ async def show_build(request: web.Request) -> Values:
         "health": health,
         "builds": builds,
         "runs": runs,
+        "has_runs": has_runs,
+        "chosen": read_result(query),
+        "results": RESULTS,
         "repository": repository_of(comparison["comparison"]),
         "base": query.get("base", ""),
         "named": named,
@@ -128,6 +134,16 @@ async def show_build(request: web.Request) -> Values:
         **comparison,
         **gate,
     }
+
+
+async def _read_runs(request: web.Request, of_build: Mapping[str, str]) -> tuple[Any, bool]:
+    """A page of the runs of a build with the chosen result, and whether anything has run on it at all."""
+    chosen = read_result(request.query)
+    page = request.query.get("page")
+    runs = await read(request, "ListBuildRuns", **of_build, **chosen, page=page, page_size=BUILD_RUNS)
+    if runs["total"] or not chosen:
+        return runs, runs["total"] > 0
+    return runs, (await read(request, "ListBuildRuns", **of_build, page_size=1))["total"] > 0
 
 
 @with_apps

@@ -14,6 +14,7 @@ from services.gateway.dashboard.execution_filters import read_filters, to_parame
 from services.gateway.dashboard.failures import FILTERS as FAILURE_FILTERS
 from services.gateway.dashboard.matrix import align_cells, read_matrix
 from services.gateway.dashboard.resources import read_parts
+from services.gateway.dashboard.run_results import read_result
 from services.gateway.dashboard.tests import FILTERS as TEST_FILTERS
 
 Json = Mapping[str, Any]
@@ -34,6 +35,7 @@ BUILD_RUNS = (
     *("execution_id", "run_id", "test_id", "test_name", "status", "success", "source", "started_at", "completed_at"),
     *("execution_time_seconds", "metadata.branch", "metadata.commit_sha", "metadata.device", "metadata.simulated"),
 )
+TEST_RUNS = (*BUILD_RUNS, "app_id", "resolved_build_version")
 FAILURES = (
     *("app_id", "app_name", "fingerprint", "category", "sample_message", "count", "reopened"),
     *("first_seen.at", "first_seen.build_version", "last_seen.at", "last_seen.build_version", "last_seen.branch"),
@@ -85,12 +87,17 @@ def _execution_filters(request: web.Request) -> Mapping[str, str]:
 
 
 def _of_build(request: web.Request) -> Json:
-    return {"version_id": request.match_info["build_id"]}
+    return {"version_id": request.match_info["build_id"], **read_result(request.query)}
+
+
+def _of_test(request: web.Request) -> Json:
+    return read_result(request.query)
 
 
 list_tests = listed("tests", "ListTests", TESTS, 500, _filters(TEST_FILTERS))
 list_executions = listed("executions", "ListExecutions", EXECUTIONS, 100, _execution_filters)
 list_build_runs = listed("runs", "ListBuildRuns", BUILD_RUNS, 100, _of_build)
+list_test_runs = listed("runs", "ListTestRuns", TEST_RUNS, 100, _of_test)
 list_failures = listed("failures", "ListFailures", FAILURES, 100, _filters(FAILURE_FILTERS))
 list_workflows = listed("workflows", "ListWorkflows", WORKFLOWS, 500, _filters(("search",)))
 

@@ -96,7 +96,7 @@ def _test_pages() -> list[Route]:
         Route("GET", "/tests/new", page("new_test.html", tests.new_test)),
         Route("GET", "/tests/{test_id}", page("test.html", tests.show_steps)),
         Route("GET", "/tests/{test_id}/versions", page("versions.html", versions.show_versions)),
-        Route("GET", "/tests/{test_id}/history", page("history.html", tests.show_history)),
+        Route("GET", "/tests/{test_id}/history", page("history.html", tests.show_history, csv_lists.list_test_runs)),
         Route("GET", "/tests/{test_id}/run", page("run_test.html", tests.show_starts)),
         Route("GET", "/tests/{test_id}/try", page("try.html", tests.show_last_screen)),
         Route("GET", "/workflows", page("workflows.html", workflows.list_workflows, csv_lists.list_workflows)),

@@ -12,6 +12,7 @@ from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.pages import Values
 from services.gateway.dashboard.pins import find_missing, pins_of, read_header
 from services.gateway.dashboard.resources import read, read_parts, read_tagged
+from services.gateway.dashboard.run_results import RESULTS, read_result
 from services.gateway.dashboard.run_strips import strips_of
 from services.gateway.dashboard.step_text import write_steps
 from services.gateway.http.json_responses import HttpError
@@ -133,15 +134,19 @@ async def _results(reports: tuple[Json, Json] | None, test_ids: Collection[str])
 
 @with_apps
 async def show_history(request: web.Request) -> Values:
-    """A page of the runs, newest first, and how the test is classified on its apps, at most three of them."""
-    page = request.query.get("page")
+    """A page of the runs, newest first, and how the test is classified on its apps, at most three of them.
+
+    Runs with one result make no strips: what happened in between is not among them.
+    """
+    page, chosen = request.query.get("page"), read_result(request.query)
     test, runs = await asyncio.gather(
-        read(request, "GetTest"), read_report(read(request, "ListTestRuns", page=page, page_size=RUNS))
+        read(request, "GetTest"), read_report(read(request, "ListTestRuns", page=page, page_size=RUNS, **chosen))
     )
     header, scores = await asyncio.gather(read_header(request, test), _scores(request, test))
     apps = {app["app_id"]: app for app in test["attachments"]}
-    strips = strips_of(runs["items"], apps) if runs else ()
-    return {**header, "runs": runs, "scores": scores, "apps": apps, "strips": strips}
+    strips = strips_of(runs["items"], apps) if runs and not chosen else ()
+    shown = {"runs": runs, "scores": scores, "apps": apps, "strips": strips}
+    return {**header, **shown, "chosen": chosen, "results": RESULTS}
 
 
 @with_apps

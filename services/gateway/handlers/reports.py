@@ -99,14 +99,20 @@ def _add_apps(health: reports_pb2.ListAppHealthResponse, apps: Mapping[str, apps
 
 
 def run_history(owners: BatchReader, id_field: str, report: Invocation) -> Invocation:
-    """The runs of a build or a test; the history of a deleted one stays readable."""
+    """The runs of a build or a test; the history of a deleted one stays readable, also if none of it matches."""
+
+    async def _has_runs(message: Any, context: RequestContext, timeout: float) -> bool:
+        if not message.HasField("result"):
+            return False
+        message.ClearField("result")
+        return bool((await report(message, context, timeout)).total)
 
     async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
         try:
             await read_resource(owners, getattr(message, id_field), context, timeout)
         except NotFound:
             history = await report(message, context, timeout)
-            if history.total:
+            if history.total or await _has_runs(message, context, timeout):
                 return history
             raise
         return await report(message, context, timeout)

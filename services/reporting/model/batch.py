@@ -143,4 +143,5 @@ def run_row(run: RunSnapshot) -> RunRow:
         listed_at=run.listed_at,
         list_item=run.list_item,
         variant=run.variant.id,
+        result=run.result,
     )

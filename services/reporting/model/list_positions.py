@@ -141,7 +141,7 @@ def expire_runs(tables: Tables, run_ids: Iterable[str]) -> int:
     for run_id in run_ids:
         row = tables.runs.get(run_id)
         if row is not None and row.status.terminal and not row.expired:
-            reduced = replace(row, listed_at=None, list_item=b"")
+            reduced = replace(row, listed_at=None, list_item=b"", result=None)
             tables.runs.put(run_id, reduced)
             move_in_lists(tables, row, reduced)
             expired += 1

@@ -41,6 +41,24 @@ class Outcome(StrEnum):
         return self in (Outcome.PASSED, Outcome.FAILED)
 
 
+class RunResult(StrEnum):
+    """How a run ended, as lists are filtered by it. One that is FLAKY has passed, after a failed attempt."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NO_VERDICT = "no_verdict"
+    FLAKY = "flaky"
+    CANCELLED = "cancelled"
+
+
+def run_result(status: Status, *, success: bool | None, flaky: bool) -> RunResult | None:
+    """The result of a run; None while it has not ended. FLAKY instead of PASSED if the executor says so."""
+    if status is Status.COMPLETED:
+        passed = RunResult.FLAKY if flaky else RunResult.PASSED
+        return passed if success else RunResult.FAILED
+    return {Status.FAILED: RunResult.NO_VERDICT, Status.CANCELLED: RunResult.CANCELLED}.get(status)
+
+
 # A file, a line and a column.
 SourcePosition: TypeAlias = tuple[str, int, int]
 
@@ -116,6 +134,7 @@ class RunSnapshot:
     repository: str | None = None
     ci_system: str | None = None
     pr_number: int | None = None
+    flaky: bool = False
 
     @property
     def subject(self) -> Subject:
@@ -128,6 +147,11 @@ class RunSnapshot:
         if self.status is Status.COMPLETED:
             return Outcome.PASSED if self.success else Outcome.FAILED
         return {Status.FAILED: Outcome.INFRA_FAILED, Status.CANCELLED: Outcome.CANCELLED}.get(self.status)
+
+    @property
+    def result(self) -> RunResult | None:
+        """How lists are filtered; None while it is not finished."""
+        return run_result(self.status, success=self.success, flaky=self.flaky)
 
     @property
     def ended_at(self) -> datetime:

@@ -17,6 +17,7 @@ from services.reporting.model.snapshots import (
     AttachmentSnapshot,
     BuildSnapshot,
     Outcome,
+    RunResult,
     Simulation,
     SourcePosition,
     Status,
@@ -39,6 +40,7 @@ class RunRow:
     """A run: what it has contributed follows from revision and status; `list_item` is the run as lists show it.
 
     `listed_at` is None when it expired: no list contains it any more, and later events about it change nothing.
+    `result` is None while it has not ended, and when it expired.
     """
 
     org_id: str
@@ -51,6 +53,7 @@ class RunRow:
     listed_at: datetime | None
     list_item: bytes
     variant: str = ""
+    result: RunResult | None = None
 
     @property
     def expired(self) -> bool:

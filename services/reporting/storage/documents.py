@@ -19,6 +19,7 @@ from services.reporting.model.snapshots import (
     BuildSnapshot,
     Outcome,
     Quarantine,
+    RunResult,
     Status,
     TestSnapshot,
 )
@@ -73,6 +74,8 @@ from services.reporting.storage.subdocuments import (
 
 # `$lt` this selects every document that has the field; the indexes of run lists contain only these.
 END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
+# The indexes by which runs with a result are found.
+RESULTS_OF_BUILD, RESULTS_OF_TEST = "results_of_build", "results_of_test"
 # What the newest run of a branch that says it says.
 _BRANCH_TEXTS = ("commit", "repository", "ci_system", "head")
 
@@ -96,10 +99,12 @@ class TableCodec(Generic[K, V]):
 
 
 def _encode_run(_: str, row: RunRow) -> Document:
-    """An expired run has no `listed_at`, so that it is in no index of a list, and no list item."""
+    """An expired run has no `listed_at` and no result, so that it is in no index of a list, and no list item."""
     document = encode_fields(row)
     if not row.variant:
         del document["variant"]
+    if row.result is None:
+        del document["result"]
     if row.expired:
         del document["listed_at"], document["list_item"]
     return document
@@ -108,6 +113,7 @@ def _encode_run(_: str, row: RunRow) -> Document:
 def _decode_run(document: Document) -> tuple[str, RunRow]:
     item = {"listed_at": document.get("listed_at"), "list_item": document.get("list_item", b"")}
     item["variant"] = document.get("variant", "")
+    item["result"] = RunResult(document["result"]) if "result" in document else None
     return document["_id"], decode_fields(RunRow, document, status=Status(document["status"]), **item)
 
 

@@ -18,6 +18,7 @@ from services.reporting.model.snapshots import (
     BuildSnapshot,
     Outcome,
     Quarantine,
+    RunResult,
     TestSnapshot,
 )
 from services.reporting.model.sources import BranchKey, BranchRow, BuildSource
@@ -178,11 +179,17 @@ class MongoReadModels:
         fields, query = ("test_id", "last_observed_build"), _histories(app_id, subjects)
         return dict(await self._find_decoded(d.HISTORIES.collection, query, fields, _decode_observed))
 
-    async def runs_of_build(self, build_id: str, page: RowPage) -> Sequence[bytes]:
-        return await self._page_of_runs({"build_id": build_id}, page)
+    async def runs_of_build(self, build_id: str, page: RowPage, results: Collection[RunResult] = ()) -> Sequence[bytes]:
+        return await self._page_of_runs({"build_id": build_id}, page, results, d.RESULTS_OF_BUILD)
 
-    async def runs_of_test(self, test_id: str, page: RowPage) -> Sequence[bytes]:
-        return await self._page_of_runs({"test_id": test_id}, page)
+    async def runs_of_test(self, test_id: str, page: RowPage, results: Collection[RunResult] = ()) -> Sequence[bytes]:
+        return await self._page_of_runs({"test_id": test_id}, page, results, d.RESULTS_OF_TEST)
+
+    async def count_results_of_build(self, build_id: str, results: Collection[RunResult]) -> int:
+        return await self._count_runs({"build_id": build_id, **_with(results)}, d.RESULTS_OF_BUILD)
+
+    async def count_results_of_test(self, test_id: str, results: Collection[RunResult]) -> int:
+        return await self._count_runs({"test_id": test_id, **_with(results)}, d.RESULTS_OF_TEST)
 
     async def runs_on_app(self, app_id: str, test_id: str, variant_id: str | None, *, limit: int) -> Sequence[bytes]:
         """See RUNS_SEARCHED."""
@@ -198,9 +205,19 @@ class MongoReadModels:
         runs = await self._serving.org_collection(d.RUNS.collection)
         return [bytes(document["list_item"]) for document in await runs.aggregate(pipeline)]
 
-    async def _page_of_runs(self, query: Document, page: RowPage) -> Sequence[bytes]:
-        documents = await self._page(d.RUNS.collection, query, page, {"_id": 0, "list_item": 1}, newest="listed_at")
+    async def _page_of_runs(
+        self, query: Document, page: RowPage, results: Collection[RunResult], index: str
+    ) -> Sequence[bytes]:
+        """Of all runs, or by this index of those with the results: MongoDB would rather read all documents for most."""
+        query, hint = ({**query, **_with(results)}, {"hint": index}) if results else (query, {})
+        fields = {"_id": 0, "list_item": 1}
+        documents = await self._page(d.RUNS.collection, query, page, fields, newest="listed_at", **hint)
         return [bytes(document["list_item"]) for document in documents]
+
+    async def _count_runs(self, query: Document, index: str) -> int:
+        """From the index alone; runs with a result are in lists."""
+        runs = await self._serving.org_collection(d.RUNS.collection)
+        return await runs.count_documents(query, hint=index)
 
     async def _by_ids(
         self, kind: d.TableCodec[K, V], keys: Collection[K], projection: Document | None = None
@@ -214,14 +231,21 @@ class MongoReadModels:
         return dict(await pairs)
 
     async def _page(
-        self, collection: str, query: Document, page: RowPage, projection: Document | None = None, *, newest: str
+        self,
+        collection: str,
+        query: Document,
+        page: RowPage,
+        projection: Document | None = None,
+        *,
+        newest: str,
+        **hint: str,
     ) -> list[Document]:
         """Sorted by the field `newest`, which is always compared: indexes of runs contain only runs that have it."""
         query = {**query, newest: {"$lt": page.before or d.END_OF_TIME}}
         rows = await self._serving.org_collection(collection)
         order = [(newest, -1), ("_id", -1)]
         place = {"sort": order, "skip": page.skip, "limit": page.limit}
-        return await find_decoded(rows, query, projection, decode_document, **place)
+        return await find_decoded(rows, query, projection, decode_document, **place, **hint)
 
     async def _find(
         self, collection: str, query: Document, projection: Document | Sequence[str] | None = None
@@ -236,6 +260,10 @@ class MongoReadModels:
         decode: Callable[[bytes], V],
     ) -> list[V]:
         return await find_decoded(await self._serving.org_collection(collection), query, projection, decode)
+
+
+def _with(results: Collection[RunResult]) -> Document:
+    return {"result": {"$in": [result.value for result in results]}}
 
 
 def _branches(query: BranchQuery) -> Document:

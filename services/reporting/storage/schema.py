@@ -8,12 +8,15 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
 from services.reporting.model.flaky import Classification
-from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
+from services.reporting.storage.documents import COUNTERS, RESULTS_OF_BUILD, RESULTS_OF_TEST, TABLE_CODECS
 from services.reporting.storage.failure_migration import sum_up_failures
 from services.reporting.storage.generations import GENERATIONS, collection_name, read_generations
+from services.reporting.storage.result_migration import name_results
 
 # Expired runs are in no list, so they are in no index of one.
 _IS_LISTED = {"listed_at": {"$exists": True}}
+# Expired runs have no result either, and runs that have not ended are found by none.
+_HAS_RESULT = {"result": {"$exists": True}}
 _HAS_VERDICT = {"named_verdict.outcome": {"$exists": True}}
 
 
@@ -27,6 +30,8 @@ INDEXES = {
     "runs": [
         _index("list_of_build", "build_id", "-listed_at", "-_id", partialFilterExpression=_IS_LISTED),
         _index("list_of_test", "test_id", "-listed_at", "-_id", partialFilterExpression=_IS_LISTED),
+        _index(RESULTS_OF_BUILD, "build_id", "result", "-listed_at", "-_id", partialFilterExpression=_HAS_RESULT),
+        _index(RESULTS_OF_TEST, "test_id", "result", "-listed_at", "-_id", partialFilterExpression=_HAS_RESULT),
         _index("of_execution", "execution_id"),
     ],
     "builds": [
@@ -110,6 +115,13 @@ async def _create_failures(mongo: Mongo) -> None:
         await sum_up_failures(mongo, generation)
 
 
+async def _create_results(mongo: Mongo) -> None:
+    """The results of the runs in lists. The indexes come last: each is built once."""
+    for generation in (await read_generations(mongo)).written:
+        await name_results(mongo, generation)
+    await _create_missing(mongo)
+
+
 MIGRATIONS = [
     Migration("0001_read_models", _create_read_models),
     Migration("0002_named_verdicts", _name_verdicts),
@@ -117,4 +129,5 @@ MIGRATIONS = [
     Migration("0004_branches", _create_missing),
     Migration("0005_failures", _create_failures),
     Migration("0006_flakiest", _create_missing),
+    Migration("0007_run_results", _create_results),
 ]

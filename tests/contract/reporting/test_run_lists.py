@@ -5,16 +5,19 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.errors import InvalidArgument
 from services.reporting.model.batch import Snapshot
+from services.reporting.model.snapshots import RunResult
 from services.reporting.model.tables import Tables
 from services.reporting.ports import RowPage
 from services.reporting.storage.documents import RUNS
 from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.storage.result_migration import name_results
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.report_sources import ReportSources
-from services.reporting.usecases.run_lists import RunLists
+from services.reporting.usecases.run_lists import RunLists, RunsPage
 from tests.contract.reporting.store import MongoStore, StoredStory, expire
 from tests.contract.reporting.test_read_models import EXAMPLES
 from tests.fakes.chassis import FakeClock
@@ -76,6 +79,71 @@ async def test_lists_and_totals_exclude_expired_runs(story: StoredStory) -> None
     assert (await story.runs.of_build(build.id, RowPage(3, 2))).items == []
 
 
+async def test_runs_of_a_build_and_of_a_test_are_filtered_by_result(story: StoredStory) -> None:
+    """A flaky run has passed, too, and a run that has not ended has no result."""
+    build, other = story.build("1.0"), story.build("1.1")
+    passed, failed, flaked, late, infra, cancelled = (
+        story.run("t", build, ending, at=NOW - timedelta(hours=hour), flaky=hour in (2, 3)).list_item
+        for hour, ending in enumerate(("passed", "failed", "passed", "failed", "infra", "cancelled"))
+    )
+    for ending in ("queued", "running"):
+        story.run("t", build, ending)
+    elsewhere = story.run("t", other, "failed", at=NOW - timedelta(days=1)).list_item
+    story.run("another", other, "failed")
+    expected = {
+        RunResult.PASSED: [passed, flaked],
+        RunResult.FAILED: [failed, late],
+        RunResult.NO_VERDICT: [infra],
+        RunResult.FLAKY: [flaked],
+        RunResult.CANCELLED: [cancelled],
+    }
+    for result, items in expected.items():
+        assert await story.runs.of_build(build.id, RowPage(0, 10), result) == RunsPage(items, len(items))
+    assert await story.runs.of_test("t", RowPage(0, 10), RunResult.FAILED) == RunsPage([failed, late, elsewhere], 3)
+    assert await story.runs.of_test("t", RowPage(2, 2), RunResult.FAILED) == RunsPage([elsewhere], 3)
+    assert await story.runs.of_build(build.id, RowPage(4, 2), RunResult.FAILED) == RunsPage([], 2)
+
+
+async def test_a_run_is_found_by_the_result_that_its_newest_event_says(story: StoredStory) -> None:
+    build = story.build("1.0")
+    story.run("t", build, "failed", run_id="r")
+    await story.fold()
+    assert (await story.runs.of_build(build.id, RowPage(0, 9), RunResult.FAILED)).total == 1
+    corrected = story.run("t", build, "passed", run_id="r").list_item
+    assert await story.runs.of_build(build.id, RowPage(0, 9), RunResult.PASSED) == RunsPage([corrected], 1)
+    assert await story.runs.of_build(build.id, RowPage(0, 9), RunResult.FAILED) == RunsPage([], 0)
+
+
+async def test_an_expired_run_is_found_by_no_result_even_after_a_later_event(story: StoredStory) -> None:
+    build = story.build("1.0")
+    story.run("t", build, "failed", run_id="r")
+    await story.fold()
+    await expire(story.store.projections, ["r"])
+    story.run("t", build, "failed", run_id="r")
+    assert await story.runs.of_test("t", RowPage(0, 9), RunResult.FAILED) == RunsPage([], 0)
+
+
+async def test_the_migration_names_the_results_that_lists_show(story: StoredStory) -> None:
+    """What cannot be read, is not in lists or has not ended stays without one."""
+    build = story.build("1.0")
+    endings = ("passed", "failed", "passed", "infra", "cancelled", "failed", "failed", "running")
+    for number, ending in enumerate(endings):
+        story.run("t", build, ending, run_id=f"run-{number}", flaky=number == 2)
+    await story.fold()
+    await expire(story.store.projections, ["run-6"])
+    collection = story.store.mongo.collection(RUNS.collection)
+    for number, ending in enumerate(endings):
+        item = reports_pb2.BuildRunItem(success=ending == "passed")
+        item.report_metadata["flaky"] = number == 2
+        content = b"\xff" if number == 5 else item.SerializeToString()
+        old = {"_id": f"run-{number}", "list_item": {"$exists": True}}
+        await collection.update_one(old, {"$set": {"list_item": content}, "$unset": {"result": ""}})
+    await name_results(story.store.mongo, 0)
+    runs = await collection.find().sort("_id", 1).to_list()
+    named = ["passed", "failed", "flaky", "no_verdict", "cancelled", None, None, None]
+    assert [run.get("result") for run in runs] == named
+
+
 async def test_a_page_far_past_the_end_is_empty(story: StoredStory) -> None:
     story.run("t", story.build("1.0"))
     assert (await story.runs.of_test("t", RowPage(10**12, 500))).items == []
@@ -95,10 +163,13 @@ async def test_pages_concatenate_to_the_whole_list(store: MongoStore, told: list
             pages = [await lookup(name, RowPage(skip, size)) for skip in range(0, len(expected) + size, size)]
             assert [item for page in pages for item in page.items] == expected
             assert {page.total for page in pages} == {len(expected)}
+            flaky = await lookup(name, RowPage(0, 100), RunResult.FLAKY)
+            assert flaky.items == newest_runs(tables, field, name, RunResult.FLAKY)
 
 
-def newest_runs(tables: Tables, field: str, name: str) -> list[bytes]:
-    runs = [(row.listed_at, key, row.list_item) for key, row in tables.runs.rows() if getattr(row, field) == name]
+def newest_runs(tables: Tables, field: str, name: str, result: RunResult | None = None) -> list[bytes]:
+    rows = [(key, row) for key, row in tables.runs.rows() if getattr(row, field) == name]
+    runs = [(row.listed_at, key, row.list_item) for key, row in rows if result in (None, row.result)]
     return [item for *_, item in sorted(runs, reverse=True)]
 
 

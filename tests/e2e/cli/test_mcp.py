@@ -146,7 +146,7 @@ async def test_an_agent_looks_around(project: Shell) -> None:
         assert (await agent.call("wait_for_execution", execution=ran))["success"] is False
 
         async def known() -> bool:
-            history = await agent.call("test_history", test="Open the basket")
+            history = await agent.call("test_history", test="Open the basket", result="failed")
             classes = [each["classification"] for each in history["classifications"]]
             return ([run["success"] for run in history["runs"]], classes) == ([False], ["insufficient_data"])
 

@@ -263,6 +263,9 @@ async def test_reports_are_printed_for_people_and_for_programs(read_shop: Shell,
         "Open the basket": True,
     }
     assert "failed" in (await read_shop.ok("tests", "runs", "Open the basket")).out
+    failed = (await read_shop.document("tests", "runs", "Open the basket", "--result", "failed"))["items"]
+    assert {run["success"] for run in failed} == {False}
+    assert (await read_shop.document("tests", "runs", "Open the basket", "--result", "cancelled"))["items"] == []
     runs = (await read_shop.document("tests", "runs", "Log in", "--limit", "1"))["items"]
     assert [run["success"] for run in runs] == [True]
     assert (await read_shop.document("flaky"))["items"] == []

@@ -95,6 +95,18 @@ async def test_runs_of_a_build_need_the_build_or_its_history(client: Client, bac
     assert row["started_at"] is row["report_metadata"] is None
 
 
+async def test_the_history_of_a_deleted_test_is_there_although_no_run_has_the_result(
+    client: Client, backends: FakeBackends
+) -> None:
+    backends.on("BatchGetTests", lambda _: tests_pb2.BatchGetTestsResponse())
+    backends.on(
+        "ListTestRuns",
+        lambda request: reports_pb2.ListTestRunsResponse(total=int(not request.result), page=1, page_size=20),
+    )
+    answer = await client("GET", f"/api/v1/tests/{uuid4()}/runs?result=failed")
+    assert (answer.status, answer.json["total"]) == (200, 0)
+
+
 async def test_runs_of_a_test_need_the_test(client: Client, backends: FakeBackends) -> None:
     backends.on("BatchGetTests", lambda _: tests_pb2.BatchGetTestsResponse())
     backends.on("ListTestRuns", lambda _: reports_pb2.ListTestRunsResponse(page=1, page_size=20))

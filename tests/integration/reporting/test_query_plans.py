@@ -12,7 +12,7 @@ from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Batch
 from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.breakage import ANY, SearchSide, VerdictQuery
-from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
+from services.reporting.model.snapshots import BuildSnapshot, RunResult, RunSnapshot
 from services.reporting.model.sources import BranchKind
 from services.reporting.model.variants import Variant
 from services.reporting.ports import (
@@ -86,7 +86,23 @@ async def variants(read: ReadModels) -> None:
     await read.variants(APP, [*SOME_TESTS, *map(str, range(TESTS_BY_NAME))])
 
 
+async def runs_of_build(read: ReadModels) -> None:
+    """All, and those with results, of which MongoDB merges two ranges of an index."""
+    await read.runs_of_build(BUILD, PAGE)
+    await read.runs_of_build(BUILD, PAGE, [RunResult.FAILED])
+    await read.runs_of_build(BUILD, PAGE, PASSED)
+
+
+async def runs_of_test(read: ReadModels) -> None:
+    """As `runs_of_build`, from a moment on."""
+    page = replace(PAGE, before=NOW)
+    await read.runs_of_test("test-02", page)
+    await read.runs_of_test("test-02", page, [RunResult.FAILED])
+    await read.runs_of_test("test-02", page, PASSED)
+
+
 PAGE = RowPage(3, 4)
+PASSED = (RunResult.PASSED, RunResult.FLAKY)
 BRANCHES = BranchQuery(APP, (BranchKind.BRANCH,))
 CASES: dict[str, Case] = {
     "ReadModels.apps_by_id": Case(lambda s: s.read.apps_by_id([APP])),
@@ -114,9 +130,13 @@ CASES: dict[str, Case] = {
     "ReadModels.branches_by_key": Case(lambda s: s.read.branches_by_key([(APP, BranchKind.BRANCH, "main")])),
     "ReadModels.flakiest": Case(lambda s: flakiest(s.read), besides=4),
     "ReadModels.observed": Case(lambda s: s.read.observed(APP, SOME_TESTS)),
-    "ReadModels.runs_of_build": Case(lambda s: s.read.runs_of_build(BUILD, PAGE), besides=PAGE.skip + 2),
-    "ReadModels.runs_of_test": Case(
-        lambda s: s.read.runs_of_test("test-02", replace(PAGE, before=NOW)), besides=PAGE.skip + 2
+    "ReadModels.runs_of_build": Case(lambda s: runs_of_build(s.read), besides=3 * (PAGE.skip + 2)),
+    "ReadModels.runs_of_test": Case(lambda s: runs_of_test(s.read), besides=3 * (PAGE.skip + 2)),
+    "ReadModels.count_results_of_build": Case(
+        lambda s: s.read.count_results_of_build(BUILD, PASSED), besides=ROUNDS * TESTS + 2, covered=True
+    ),
+    "ReadModels.count_results_of_test": Case(
+        lambda s: s.read.count_results_of_test("test-02", PASSED), besides=ROUNDS * BUILDS + 2, covered=True
     ),
     "ReadModels.runs_on_app": Case(lambda s: s.read.runs_on_app(APP, "test-02", "", limit=20), each=3),
     "CatalogTests.with_history": Case(lambda s: s.tests.with_history(Classification.STABLE)),
@@ -164,7 +184,8 @@ def made_story() -> Story:
         for test in range(TESTS):
             at = NOW - timedelta(days=number // 3, hours=1, minutes=test)
             ending = "failed" if (number + test) % 5 == 0 else "passed"
-            story.run(f"test-{test:02}", build, ending, at=at, execution=f"execution-{number}")
+            flaky = (number + test) % 5 == 1
+            story.run(f"test-{test:02}", build, ending, at=at, execution=f"execution-{number}", flaky=flaky)
     story.run("test-03", builds[0], variant=Variant("de", {"LOCALE": "de"}))
     return story
 

@@ -77,6 +77,9 @@ async def test_run_lists(service: Service, desk: EventLog) -> None:
     assert runs.page_size == 20
     upper = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build_id.upper()))
     assert upper.total == 4
+    passed = await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=test_id, result="RUN_RESULT_PASSED"))
+    assert {item.run_id for item in passed.items} == {item.run_id for item in runs.items if item.success}
+    assert passed.total == len(passed.items) > 0
 
 
 async def test_another_organisation_finds_nothing(service: Service, desk: EventLog) -> None:
@@ -100,6 +103,8 @@ async def test_another_organisation_finds_nothing(service: Service, desk: EventL
         ("GetAppCoverage", {"app_id": "no-uuid"}),
         ("ListBuildRuns", {"version_id": ID, "page_size": 101}),
         ("ListTestRuns", {"test_id": ID, "page_size": 0}),
+        ("ListTestRuns", {"test_id": ID, "result": 0}),
+        ("ListBuildRuns", {"version_id": ID, "result": 9}),
         ("GetGate", {"execution_id": "x"}),
         ("GetGate", {"execution_id": ID, "base_branch": ""}),
         ("CompareBuilds", {"version_id": "x"}),
