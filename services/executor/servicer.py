@@ -292,6 +292,7 @@ def _filter(request: pb.ListExecutionsRequest) -> ExecutionFilter:
         started_by=read_optional(request, "started_by"),
         result=to_enum_member(ExecutionResult, pb.ExecutionResult, request.result),
         rerun_of=request.rerun_of.lower() or None,
+        superseded_by=request.superseded_by.lower() or None,
         created_after=read_datetime(request, "created_after"),
         created_before=read_datetime(request, "created_before"),
         exact=request.exact,

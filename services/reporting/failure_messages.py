@@ -86,15 +86,16 @@ def _sighting(sighting: FailureSighting) -> reports_pb2.FailureSighting:
 
 
 def _test(report: FailureReport, test_id: str) -> reports_pb2.FailureTest:
-    seen = report.tests[test_id]
+    seen, test = report.tests[test_id], report.known_tests.get(test_id)
     return reports_pb2.FailureTest(
         test_id=test_id,
-        test_name=report.names.get(test_id),
+        test_name=test.name if test else None,
         count=seen.count,
         first_seen_at=to_timestamp(seen.first_seen_at),
         last_seen_at=to_timestamp(seen.last_seen_at),
         run_id=seen.run_id,
         execution_id=seen.execution_id,
+        deleted=test is not None and test.deleted,
     )
 
 
@@ -107,6 +108,7 @@ def _build(report: FailureReport, build_id: str) -> reports_pb2.FailureBuild:
         count=seen.count,
         first_seen_at=to_timestamp(seen.first_seen_at),
         last_seen_at=to_timestamp(seen.last_seen_at),
+        deleted=build is not None and build.deleted,
     )
 
 

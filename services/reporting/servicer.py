@@ -139,7 +139,8 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     ) -> reports_pb2.ListFlakyTestsResponse:
         flaky = await self._flaky.list(_page(request), request.app_id.lower() or None)
         items = map(flaky_test_message, flaky.tests)
-        return reports_pb2.ListFlakyTestsResponse(items=items, **page_fields(request, flaky.total))
+        fields = page_fields(request, flaky.total)
+        return reports_pb2.ListFlakyTestsResponse(items=items, listed_all=flaky.listed_all, **fields)
 
     async def ListTestDurations(
         self, request: reports_pb2.ListTestDurationsRequest, context: Any

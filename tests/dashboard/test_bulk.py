@@ -68,6 +68,11 @@ async def test_selected_tests_run_on_the_build_that_is_chosen(member: Visitor, w
     await page.get_by_label("Select all tests on this page").focus()
     await page.keyboard.press("Space")
     await expect(page.get_by_text("2 selected")).to_be_visible()
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await page.get_by_text("Select all", exact=True).click()
+    await expect(page.get_by_role("group", name="Selected tests")).to_be_hidden()
+    await page.get_by_text("Select all", exact=True).click()
+    await page.set_viewport_size({"width": 1280, "height": 800})
     assert await defects_shown(member) == {}
     dialog = await open_dialog(page, "Run")
     await dialog.get_by_role("button", name="Run").click()
@@ -81,6 +86,36 @@ async def test_selected_tests_run_on_the_build_that_is_chosen(member: Visitor, w
     await page.wait_for_url(f"{member.url}/executions/*")
     runs = created(await api.get(f"/executions/{page.url.rpartition('/')[2]}/runs"))["items"]
     assert {(run["test_id"], run["resolved_build_version"]) for run in runs} == {(t["id"], "1.0.0") for t in tests}
+
+
+async def test_selected_tests_of_the_matrix_are_quarantined_and_run_on_its_app(
+    member: Visitor, world: World, api: Api
+) -> None:
+    """The arrow keys still move between its cells."""
+    app, build, test, _ = await world.passing_app()
+    for name in (HOSTILE, "Search"):
+        await world.test(name=name, app=app)
+    await member.open(f"/apps/{app['id']}/matrix")
+    page = member.page
+    await page.get_by_label("Select all tests of the matrix").check()
+    await page.get_by_label("Select Search").uncheck()
+    await expect(page.get_by_text("2 selected")).to_be_visible()
+    assert await defects_shown(member) == {}
+    dialog = await open_dialog(page, "Quarantine")
+    await dialog.get_by_label("Reason").fill("Waits for SHOP-1")
+    await dialog.get_by_role("button", name="Quarantine").click()
+    await expect(page.get_by_text("2 tests are in quarantine")).to_be_visible()
+    await expect(page.get_by_role("grid").get_by_text("quarantined")).to_have_count(2)
+    await page.locator(".cell[tabindex='0']").focus()
+    await page.keyboard.press("ArrowDown")
+    await expect(page.locator("tbody tr:nth-child(2) .cell")).to_be_focused()
+    await page.get_by_label(f"Select {test['name']}").check()
+    dialog = await open_dialog(page, "Run")
+    await dialog.get_by_label("Build").select_option(build["version"])
+    await dialog.get_by_role("button", name="Run").click()
+    await page.wait_for_url(f"{member.url}/executions/*")
+    [run] = created(await api.get(f"/executions/{page.url.rpartition('/')[2]}/runs"))["items"]
+    assert (run["test_id"], run["app_id"]) == (test["id"], app["id"])
 
 
 async def test_selected_runs_of_an_execution_run_again_and_their_tests_are_quarantined(

@@ -611,3 +611,19 @@ async def test_executions_are_found_by_the_commit_that_lists_show(member: Visito
     await page.get_by_role("button", name="Filter").click()
     await expect(page.get_by_label("To (UTC)")).to_have_value("2020-01-01")
     assert await defects_shown(member) == {}
+
+
+async def test_an_execution_links_to_those_that_it_superseded(member: Visitor, world: World, api: Api) -> None:
+    """And they to it."""
+    workflow = await world.slow_workflow(minutes=5)
+    pull = {"X-CI-Repository": "shop", "X-CI-Branch": "fix", "X-CI-PR-Number": "7"}
+    earlier = await world.start(workflow, pull)
+    newer = await world.start(workflow, pull, cancel_previous=True)
+    await world.ended(earlier["id"])
+    facts = member.page.locator(".facts")
+    await member.open(f"/executions/{newer['id']}")
+    await facts.locator("dt", has_text="Supersedes").locator("+ dd").get_by_role("link").click()
+    await expect(member.page).to_have_url(f"{member.url}/executions/{earlier['id']}")
+    await facts.get_by_role("link", name="a newer execution").click()
+    await expect(member.page).to_have_url(f"{member.url}/executions/{newer['id']}")
+    await api.post(f"/executions/{newer['id']}/cancel")

@@ -10,6 +10,7 @@ from tests.dashboard.pages import HOSTILE, defects
 from tests.dashboard.test_csv import rows_of
 from tests.e2e.client import created
 from tests.e2e.test_gate import Ci
+from tests.eventually import eventually
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -54,6 +55,20 @@ async def test_a_failure_is_found_by_its_message_and_written_about(member: Visit
     for state, count in (("known", 1), ("fixed", 0)):
         await member.open(f"/failures?state={state}")
         await expect(page.locator("tbody tr")).to_have_count(count)
+
+
+async def test_a_deleted_test_is_no_link(member: Visitor, failing: Any, ci: Ci) -> None:
+    """Its name and its runs stay."""
+    assert (await ci.world.api.delete(f"/tests/{ci.pay['id']}")).status == 204
+    path = f"/apps/{failing['app_id']}/failures/{failing['failure_fingerprint']}"
+
+    async def is_gone() -> bool:
+        await member.open(path)
+        return await member.page.get_by_role("row", name="Pay deleted").count() == 1
+
+    await eventually(is_gone)
+    await expect(member.page.locator(f'a[href="/tests/{ci.pay["id"]}"]')).to_have_count(0)
+    await expect(member.page.locator(f'a[href$="/runs/{failing["run_id"]}"]').first).to_be_visible()
 
 
 async def test_a_key_that_may_only_read_sees_no_form(member: Visitor, failing: Any, ci: Ci) -> None:

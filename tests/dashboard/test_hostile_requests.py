@@ -42,7 +42,7 @@ PAGES = {
             "page",
             "pr_number",
         ),
-        *("rerun_of", "result", "sort", "source", "started_by", "status", "workflow_id"),
+        *("rerun_of", "result", "sort", "source", "started_by", "status", "superseded_by", "workflow_id"),
     ),
     "/executions/{execution}": ("page",),
     "/executions/{execution}/tests/{test}": ("app",),

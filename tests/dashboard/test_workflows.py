@@ -168,6 +168,9 @@ async def test_a_pin_to_a_build_that_does_not_exist_says_so(member: Visitor, wor
     await world.build(app, "1.0.0")
     test = await world.test()
     await world.attach(app, test, pinned_version="9.9.8")
+    other = await world.app(name="Courier")
+    created(await world.api.patch(f"/apps/{other['id']}", {"current_version": "9.9.7"}))
+    await world.attach(other, test)
     config = {"android_build": {"app_id": app["id"], "pinned_version": "9.9.9"}}
     workflow = await world.workflow(test, build_config=config)
     page = member.page
@@ -177,6 +180,7 @@ async def test_a_pin_to_a_build_that_does_not_exist_says_so(member: Visitor, wor
     for path in ("", "/versions", "/history", "/run", "/try"):
         await member.open(f"/tests/{test['id']}{path}")
         await expect(page.locator("#test-header").get_by_text("9.9.8 no such build")).to_be_visible()
+        await expect(page.locator("#test-header").get_by_text("9.9.7 no such build")).to_be_visible()
     await page.route("**/builds?page_size=100", partial(_answer, {"items": [], "has_next": True}))
     await member.open(f"/workflows/{workflow['id']}/edit")
     await expect(page.get_by_role("combobox", name="Build")).to_have_value("9.9.9")

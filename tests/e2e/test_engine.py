@@ -24,6 +24,8 @@ async def test_a_running_one_is_cancelled_within_seconds_and_names_its_successor
     assert run["failure"]["category"] == "cancelled_superseded"
     survivor = created(await api.get(f"/executions/{newer['id']}"))
     assert (survivor["superseded_by"], survivor["completed_at"]) == (None, None)
+    superseded = created(await api.get("/executions", params={"superseded_by": newer["id"]}))
+    assert [each["id"] for each in superseded["items"]] == [earlier["id"]]
     await api.post(f"/executions/{newer['id']}/cancel")
 
 

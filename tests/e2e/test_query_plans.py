@@ -40,6 +40,7 @@ LISTS: dict[str, list[dict[str, Any]]] = {
         {"ci_run_id": "7"},
         {"started_by": "c"},
         {"rerun_of": UNKNOWN},
+        {"superseded_by": UNKNOWN},
         *(
             {"result": result, "sort": "longest"}
             for result in ("passed", "failed", "no_verdict", "flaky", "cancelled", "running")

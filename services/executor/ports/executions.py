@@ -48,6 +48,7 @@ class ExecutionFilter:
     started_by: str | None = None
     result: ExecutionResult | None = None
     rerun_of: str | None = None
+    superseded_by: str | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
     exact: bool = False

@@ -152,6 +152,7 @@ class ExecutionLists:
 
 # The conditions on values, that of the shortest lists first.
 _EXACT: Mapping[str, Callable[[ExecutionFilter], Any]] = {
+    "superseded_by": lambda wanted: wanted.superseded_by,
     "rerun_of": lambda wanted: wanted.rerun_of,
     "ci.pr_number": lambda wanted: wanted.pr_number,
     "workflow_id": lambda wanted: wanted.workflow_id,

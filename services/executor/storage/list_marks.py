@@ -28,6 +28,7 @@ _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _OLDEST_FIRST = [("created_at", 1), ("_id", 1)]
 # What lists filter by, that of the shortest lists first.
 _LIST_INDEXES = {
+    "superseded_by": "by_superseding",
     "rerun_of": "by_rerun",
     "search.commit": "by_commit_text",
     "search.ci_run": "by_ci_run_text",

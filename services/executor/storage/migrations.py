@@ -18,6 +18,7 @@ from services.executor.storage.schema import (
     index_runs_with_screens,
     index_screens_of_app,
     index_step_cache,
+    index_superseded,
     make_collections,
     make_comments,
     make_evidence,
@@ -59,4 +60,5 @@ MIGRATIONS = (
     Migration("0013_passes_with_screens", index_passes_with_screens),
     Migration("0014_execution_lists", _make_lists),
     Migration("0015_run_comments", make_comments),
+    Migration("0016_superseded", index_superseded),
 )

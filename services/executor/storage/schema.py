@@ -208,6 +208,12 @@ async def index_lists(mongo: Mongo) -> None:
     await mongo.collection(EXECUTIONS).create_indexes([*indexes, _index("by_result", *_newest_by("result"))])
 
 
+async def index_superseded(mongo: Mongo) -> None:
+    """Of executions that a newer one has cancelled."""
+    index = _index("by_superseding", *_newest_by("superseded_by"), only_with="superseded_by")
+    await mongo.collection(EXECUTIONS).create_indexes([index])
+
+
 async def index_screens_of_app(mongo: Mongo) -> None:
     index = _index(
         "screens_of_app",

@@ -22,6 +22,7 @@ class AppNames:
 
     def __init__(self, apps: Sequence[Json], total: int) -> None:
         self.apps = apps
+        self.total = total
         self._platforms = {app["id"]: str(app["platform"]) for app in apps}
         self._named = Counter((app["name"], app["platform"]) for app in apps)
         self._are_all = total <= len(apps)
@@ -54,7 +55,7 @@ def with_apps(load: Load) -> Load:
 
     async def load_both(request: web.Request) -> Values:
         part, values = await asyncio.gather(read_part("apps", read(request, "ListApps", page_size=APPS)), load(request))
-        listed = part["apps"] or {"items": (), "total": 1}
+        listed = part["apps"] or {"items": [], "total": 1}
         return {"app_names": AppNames(listed["items"], listed["total"]), **values}
 
     return with_session(load_both)

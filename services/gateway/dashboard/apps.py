@@ -16,6 +16,8 @@ from services.gateway.dashboard.run_results import RESULTS, read_result
 from services.gateway.http.json_responses import HttpError
 
 PAGE_SIZE = 50
+# Attached tests on a page of an app.
+ATTACHED = 20
 TREND_DAYS = (7, 14, 30, 60)
 CANDIDATES = 10
 MAX_BASES = 100
@@ -58,7 +60,7 @@ async def show_app(request: web.Request) -> Values:
         reading,
         read_broken(request, reading),
         read(request, "ListBuilds", page_size=PAGE_SIZE),
-        read(request, "ListAttachments", page=query.get("page"), page_size=PAGE_SIZE),
+        read(request, "ListAttachments", page=query.get("page"), page_size=ATTACHED),
         _find_tests(request),
         read(request, "ListExecutions", app_id=request.match_info["app_id"], page_size=10),
     )

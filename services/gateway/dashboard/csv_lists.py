@@ -51,14 +51,15 @@ MATRIX = ("test_id", "test_name", "classification", "flaky_score")
 
 def listed(name: str, operation: str, columns: Sequence[str], page_size: int, parameters: Parameters) -> LoadTable:
     """A table of all pages of an operation; they are read as the file is sent. The name of the file says
-    if the operation has not searched all.
+    if the operation has not searched or listed all.
     """
 
     async def load(request: web.Request) -> Table:
         chosen = parameters(request)
         read_page = partial(read_parts, request, operation, page_size=page_size, **chosen)
         first = await read_page(page=1)
-        part = "-searched-in-part" if first.get("searched_until") else ""
+        limits = {"-searched-in-part": first.get("searched_until"), "-in-part": first.get("listed_all") is False}
+        part = next((part for part, is_limited in limits.items() if is_limited), "")
         return Table(name + part, columns, _rows(first, read_page, columns), first["total"] > MOST_ROWS)
 
     return load

@@ -20,6 +20,7 @@ FILTERS = (
     "source",
     "workflow_id",
     "rerun_of",
+    "superseded_by",
     "exact",
 )
 # Those that the form shows at once.

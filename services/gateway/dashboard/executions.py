@@ -15,7 +15,9 @@ from services.gateway.dashboard.pages import Values, with_session
 from services.gateway.dashboard.resources import read
 
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 2, 500
-RUNS_PAGE_SIZE, REPETITIONS = 100, 5
+RUNS_PAGE_SIZE = 100
+# Executions that repeat one, or that it superseded.
+RELATIVES = 5
 PAGE_SIZE = 50
 WORKERS_PAGE_SIZE = 100
 POLL_SECONDS = 3
@@ -33,10 +35,12 @@ async def list_executions(request: web.Request) -> Values:
 @with_apps
 async def show_execution(request: web.Request) -> Values:
     """An execution with its runs, the worst first, and its gate once it has ended; the check of a proposal has none."""
-    execution, runs, repeated = await asyncio.gather(
+    execution_id = request.match_info["execution_id"]
+    execution, runs, repeated, superseded = await asyncio.gather(
         read(request, "GetExecution"),
         read(request, "ListRuns", page=request.query.get("page"), page_size=RUNS_PAGE_SIZE, order="worst"),
-        read(request, "ListExecutions", rerun_of=request.match_info["execution_id"], page_size=REPETITIONS),
+        read(request, "ListExecutions", rerun_of=execution_id, page_size=RELATIVES),
+        read(request, "ListExecutions", superseded_by=execution_id, page_size=RELATIVES),
     )
     gate = await read_gate(request) if execution["completed_at"] and "verifies" not in execution else NO_GATE
     reasons = {reason["run_id"]: reason for reason in (gate["gate"] or {"reasons": ()})["reasons"]}
@@ -49,6 +53,7 @@ async def show_execution(request: web.Request) -> Values:
         "reasons": reasons,
         "other_reasons": reasons_elsewhere(groups, reasons),
         "repeated": repeated,
+        "superseded": superseded,
         **gate,
     }
 

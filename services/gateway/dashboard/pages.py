@@ -16,6 +16,7 @@ from services.chassis.turns import list_in_turns
 from services.gateway.dashboard.assets import Assets
 from services.gateway.dashboard.csv_tables import LoadTable, send_table, wants_csv
 from services.gateway.dashboard.error_pages import explain
+from services.gateway.dashboard.moments import mark_moments
 from services.gateway.dashboard.permissions import may_call, scopes_of_operations
 from services.gateway.dashboard.resources import read
 from services.gateway.http.authentication import AccessRule, Authentication
@@ -69,6 +70,7 @@ def set_up(app: web.Application, assets: Assets) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["moments"] = mark_moments
     environment.globals["asset"] = assets.url
     environment.globals["imports"] = assets.imports
     environment.globals["scope_of"] = scopes_of_operations().__getitem__

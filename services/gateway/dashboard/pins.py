@@ -34,12 +34,33 @@ def pins_of(test: Json, most: int) -> list[Pin]:
 
 
 async def read_header(request: web.Request, test: Json) -> Mapping[str, Any]:
-    """The test for the header of its pages, with the pins among those it shows that no build has.
+    """The test for the header of its pages, with what among the versions that it shows no build has.
 
     Raises:
-        HttpError: the builds cannot be read.
+        HttpError: the apps or builds cannot be read.
     """
-    return {"test": test, "missing_pins": await find_missing(request, pins_of(test, HEADER_APPS))}
+    unpinned = [each["app_id"] for each in test["attachments"][:HEADER_APPS] if not each["pinned_version"]]
+    missing, apps = await asyncio.gather(
+        find_missing(request, pins_of(test, HEADER_APPS)),
+        asyncio.gather(*(app_or_none(request, app_id) for app_id in unpinned)),
+    )
+    return {"test": test, "missing_pins": missing, "missing_current": missing_current(filter(None, apps))}
+
+
+def missing_current(apps: Iterable[Json]) -> Mapping[str, str]:
+    """By app, the version that is chosen for it and that no build has."""
+    return {app["id"]: app["current_version"] for app in apps if app["current_version"] and not app["current_build_id"]}
+
+
+async def app_or_none(request: web.Request, app_id: str) -> Json | None:
+    """The app; None if there is none of this id."""
+    try:
+        app: Json = await read(request, "GetApp", app_id=app_id)
+    except HttpError as error:
+        if error.status not in (404, 422):
+            raise
+        return None
+    return app
 
 
 async def _has_build(request: web.Request, pin: Pin) -> bool:

@@ -10,7 +10,7 @@ from aiohttp import web
 from services.chassis.turns import in_turns
 from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.pages import Values
-from services.gateway.dashboard.pins import find_missing, pins_of, read_header
+from services.gateway.dashboard.pins import find_missing, missing_current, pins_of, read_header
 from services.gateway.dashboard.resources import read, read_parts, read_tagged
 from services.gateway.dashboard.run_results import RESULTS, read_result
 from services.gateway.dashboard.run_strips import strips_of
@@ -72,7 +72,8 @@ async def show_starts(request: web.Request) -> Values:
         has_build = (app["id"], attachment["pinned_version"]) not in missing
         body = {**start_request(app, version, selected, name=test["name"]), "override_build_config": True}
         starts.append((app, attachment, version, has_build, body))
-    return {"test": test, "missing_pins": missing, "starts": starts}
+    unpinned = [app for app, attachment, *_ in starts if not attachment["pinned_version"]]
+    return {"test": test, "missing_pins": missing, "missing_current": missing_current(unpinned), "starts": starts}
 
 
 def default_version(app: Mapping[str, Any]) -> str | None:

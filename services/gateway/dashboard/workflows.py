@@ -11,14 +11,13 @@ from services.chassis.turns import list_in_turns
 from services.gateway.dashboard.app_names import with_apps
 from services.gateway.dashboard.coverage import paginate
 from services.gateway.dashboard.pages import Values
-from services.gateway.dashboard.pins import Pin, find_missing
+from services.gateway.dashboard.pins import Pin, app_or_none, find_missing
 from services.gateway.dashboard.resources import read, read_parts, read_tagged
 from services.gateway.dashboard.workflow_settings import env_lines, settings_of
-from services.gateway.http.json_responses import HttpError
 
 # Workflows on a page, each with its last execution, which is a read of its own.
 PAGE_SIZE = 20
-EXECUTIONS, APPS = 20, 500
+EXECUTIONS = 20
 # The most tests that a workflow lists by id; those of its tags may be more.
 TESTS = 1_000
 PLATFORMS = (("Android", "android_build"), ("iOS", "ios_build"))
@@ -54,18 +53,8 @@ async def _last_execution(request: web.Request, workflow_id: str) -> Json | None
 async def _named_apps(request: web.Request, workflows: Sequence[Json]) -> Mapping[str, Json | None]:
     """The apps that build configurations name, by id; None for one that was deleted."""
     ids = sorted({build["app_id"] for workflow in workflows for _, build in _choices(workflow)})
-    apps = await asyncio.gather(*(_app_or_none(request, app_id) for app_id in ids))
+    apps = await asyncio.gather(*(app_or_none(request, app_id) for app_id in ids))
     return dict(zip(ids, apps, strict=True))
-
-
-async def _app_or_none(request: web.Request, app_id: str) -> Json | None:
-    try:
-        app: Json = await read(request, "GetApp", app_id=app_id)
-    except HttpError as error:
-        if error.status != 404:
-            raise
-        return None
-    return app
 
 
 def _choices(workflow: Json) -> list[tuple[str, Json]]:
@@ -99,13 +88,14 @@ def builds_of(workflow: Json, apps: Mapping[str, Json | None], missing: Collecti
 async def show_workflow(request: web.Request) -> Values:
     """A workflow with a page of its tests, what it can start on, and a page of its executions."""
     query, workflow_id = request.query, request.match_info["workflow_id"]
-    workflow, tests, executions, apps = await asyncio.gather(
+    workflow, tests, executions = await asyncio.gather(
         read(request, "GetWorkflow"),
         read_parts(request, "ListWorkflowTests", page=1, page_size=TESTS),
         read(request, "ListExecutions", workflow_id=workflow_id, page=query.get("page"), page_size=EXECUTIONS),
-        read(request, "ListApps", page_size=APPS),
     )
-    named, missing = await asyncio.gather(_named_apps(request, [workflow]), find_missing(request, _pins([workflow])))
+    named, missing, app = await asyncio.gather(
+        _named_apps(request, [workflow]), find_missing(request, _pins([workflow])), _chosen_app(request)
+    )
     rows = await list_in_turns(map(orjson.loads, tests["items"]))
     return {
         "workflow": workflow,
@@ -113,12 +103,17 @@ async def show_workflow(request: web.Request) -> Values:
         "tests": {**paginate(rows, query.get("tests", "")), "total": tests["total"]},
         "counts": {platform: _count_for(rows, platform) for platform, _ in PLATFORMS},
         "executions": executions,
-        "apps": apps,
         "platforms": PLATFORMS,
-        "chosen": {"app_id": query.get("app", ""), "version": query.get("version", "")},
+        "chosen": {"app": app, "version": query.get("version", "")},
         "settings": [each for each in settings_of(workflow["run_config"]) if each.value],
         "env": env_lines(workflow["env"]),
     }
+
+
+async def _chosen_app(request: web.Request) -> Json | None:
+    """The app on which the address offers to start the workflow."""
+    app_id = request.query.get("app")
+    return await app_or_none(request, app_id) if app_id else None
 
 
 def _count_for(tests: Collection[Json], platform: str) -> int:
@@ -128,12 +123,10 @@ def _count_for(tests: Collection[Json], platform: str) -> int:
 @with_apps
 async def new_workflow(request: web.Request) -> Values:
     """The form for a new workflow."""
-    apps = await read(request, "ListApps", page_size=APPS)
     return {
         "workflow": None,
         "etag": "",
         "tests": [],
-        "apps": apps,
         "platforms": PLATFORMS,
         "settings": settings_of(None),
         "env": "",
@@ -143,17 +136,14 @@ async def new_workflow(request: web.Request) -> Values:
 @with_apps
 async def edit_workflow(request: web.Request) -> Values:
     """The form with a workflow; `etag` makes sure that nobody else's change is overwritten."""
-    (workflow, etag), tests, apps = await asyncio.gather(
-        read_tagged(request, "GetWorkflow"),
-        read_parts(request, "ListWorkflowTests", page=1, page_size=TESTS),
-        read(request, "ListApps", page_size=APPS),
+    (workflow, etag), tests = await asyncio.gather(
+        read_tagged(request, "GetWorkflow"), read_parts(request, "ListWorkflowTests", page=1, page_size=TESTS)
     )
     rows = await list_in_turns(map(orjson.loads, tests["items"]))
     return {
         "workflow": workflow,
         "etag": etag,
         "tests": [test for test in rows if test["is_listed"]],
-        "apps": apps,
         "platforms": PLATFORMS,
         "settings": settings_of(workflow["run_config"]),
         "env": env_lines(workflow["env"]),

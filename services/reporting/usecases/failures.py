@@ -74,7 +74,7 @@ class FailureReports:
         counted = groups[:GROUPS_COUNTED]
         tests, builds = count_by_test(counted), count_by_build(counted)
         await pause()
-        copies, known_builds, variants = await asyncio.gather(
+        known_tests, known_builds, variants = await asyncio.gather(
             self._read.tests_by_id(tests), self._read.builds_by_id(builds), self._read.variants(key[0], tests)
         )
         return FailureReport(
@@ -82,7 +82,7 @@ class FailureReports:
             tests,
             builds,
             count_by_variant(counted, variants),
-            {test_id: test.name for test_id, test in copies.items()},
+            known_tests,
             known_builds,
             counted_all=len(groups) <= GROUPS_COUNTED,
         )

@@ -22,16 +22,19 @@ MOST_LISTED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class FlakyPage:
-    """Flaky tests, and how many there are on all pages."""
+    """Flaky tests, and how many there are on all pages; `listed_all`: no others are flaky."""
 
     tests: Sequence[FlakyTest]
     total: int
+    listed_all: bool
 
 
 class FlakyTests:
     """Lists flaky tests of the caller's organisation."""
 
-    def __init__(self, sources: ReportSources) -> None:
+    def __init__(self, sources: ReportSources, *, most: int = MOST_LISTED) -> None:
+        """`most`: how many are listed."""
+        self._most = most
         self._read = sources.read_models
         self._verdicts = sources.verdicts
         self._clock = sources.clock
@@ -40,7 +43,8 @@ class FlakyTests:
     async def list(self, page: RowPage, app_id: str | None = None) -> FlakyPage:
         """A page of the tests that are flaky on an app, in each variant that is, without deleted tests and apps."""
         async with self._turns.take():
-            flaky = await self._read.flakiest(app_id, limit=MOST_LISTED)
+            found = await self._read.flakiest(app_id, limit=self._most + 1)
+            flaky = found[: self._most]
             tests = await self._read.tests_by_id({test_of(subject) for _, subject in flaky})
             apps = await self._read.apps_by_id({app_id for app_id, _ in flaky})
             there = {each.test_id for each in tests.values() if not each.deleted}
@@ -48,7 +52,8 @@ class FlakyTests:
             kept = [key for key in flaky if {key[0], test_of(key[1])} <= there]
             shown = kept[page.skip : page.skip + page.limit]
             names = {app_id: app.name for app_id, app in apps.items()}
-            return FlakyPage(await self._describe(shown, tests, names), len(kept))
+            described = await self._describe(shown, tests, names)
+            return FlakyPage(described, len(kept), listed_all=len(found) <= self._most)
 
     async def _describe(
         self, keys: Sequence[HistoryKey], tests: Mapping[str, TestSnapshot], app_names: Mapping[str, str]

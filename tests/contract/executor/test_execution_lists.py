@@ -62,6 +62,7 @@ async def found(lists: ExecutionLists, **wanted: Any) -> list[str | None]:
         ({"ci_run_id": "77"}, ["Smoke"]),
         ({"started_by": "ann"}, ["Smoke"]),
         ({"rerun_of": "earlier"}, ["Pay by card"]),
+        ({"superseded_by": "newer"}, ["Smoke"]),
         ({"branch": "f", "name": "s", "ci_run_id": "7"}, ["Smoke"]),
         ({"branch": "f", "started_by": "bob"}, []),
         ({"branch": "FIX", "exact": True}, []),
@@ -77,7 +78,7 @@ async def found(lists: ExecutionLists, **wanted: Any) -> list[str | None]:
 async def test_filters(mongo: Mongo, lists: ExecutionLists, wanted: dict[str, Any], expected: list[str]) -> None:
     spans = {"started_at": NOW, "completed_at": NOW + timedelta(seconds=9)}
     card = execution("", 9, test_name="Pay by card", rerun_of="earlier", completed_at=NOW, started_at=NOW)
-    smoke = execution("Smoke", 1, ci=Ci(branch="fix", run_id="777"), started_by="Anna", **spans)
+    smoke = execution("Smoke", 1, ci=Ci(branch="fix", run_id="777"), started_by="Anna", superseded_by="newer", **spans)
     nightly = execution("Nightly", 0, ci=Ci(branch="feature/Ö", commit_sha=SHA))
     await store(mongo, card, smoke, nightly)
     assert await found(lists, **wanted) == expected

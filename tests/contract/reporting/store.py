@@ -98,7 +98,7 @@ class StoredStory(Story):
         tests: Any = _UpToDate(store.tests, self)
         verdicts: Any = _UpToDate(store.verdicts, self)
         failures: Any = _UpToDate(store.failures, self)
-        sources = ReportSources(
+        self.sources = sources = ReportSources(
             *(read, tests, verdicts, failures, self.clock, turns or ReportTurns()),
             revision_wait=wait,
             ended_wait=wait,

@@ -8,6 +8,7 @@ from services.reporting.model.attempts import BuildRef
 from services.reporting.model.reports.flaky_tests import Flakes
 from services.reporting.model.variants import Variant
 from services.reporting.ports import RowPage
+from services.reporting.usecases.flaky_tests import FlakyTests
 from tests.contract.reporting.store import StoredStory
 from tests.fakes.reporting_story import APP, NOW
 
@@ -58,7 +59,9 @@ async def test_the_flakiest_comes_first_and_pages_and_apps_divide_the_list(story
         story.run("seldom", build, at=build.uploaded_at + timedelta(hours=1), variant=GERMAN)
     first, second = [await story.flaky.list(RowPage(skip, 1)) for skip in (0, 1)]
     assert [[test.test_id for test in page.tests] for page in (first, second)] == [["often"], ["seldom"]]
-    assert (first.total, (await story.flaky.list(ALL, app_id="another")).total) == (2, 0)
+    assert (first.total, first.listed_all, (await story.flaky.list(ALL, app_id="another")).total) == (2, True, 0)
+    limited = await FlakyTests(story.sources, most=1).list(ALL)
+    assert ([test.test_id for test in limited.tests], limited.listed_all) == (["often"], False)
     story.test("often", "Often", deleted=True)
     assert [test.test_id for test in (await story.flaky.list(ALL, APP)).tests] == ["seldom"]
 

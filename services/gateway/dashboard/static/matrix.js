@@ -4,11 +4,16 @@
 function startMatrices() {
   const table = document.querySelector("table[data-grid]");
   if (!table) return;
+  makeGrid(table);
+  document.addEventListener("parts:change", () => makeGrid(table));
+  table.addEventListener("keydown", move);
+  showTexts(table, document.body.appendChild(createTip()));
+}
+
+function makeGrid(table) {
   table.setAttribute("role", "grid");
   for (const cell of table.querySelectorAll(".cell")) cell.tabIndex = -1;
   table.querySelector(".cell").tabIndex = 0;
-  table.addEventListener("keydown", move);
-  showTexts(table, document.body.appendChild(createTip()));
 }
 
 const STEPS = {

@@ -1,5 +1,6 @@
 // Shows <time datetime="..."> in local time, with UTC in its title.
 // data-format: "relative" (3 minutes ago), "elapsed" (2:05 since then, until data-until), "date", or a date with its time.
+// data-label: what stands before the time, in the text and in the title.
 
 const SECOND = 1000;
 const MINUTE = 60;
@@ -43,8 +44,10 @@ function formatTime(element, date, now) {
 function showTime(element, now = new Date()) {
   const date = new Date(element.dateTime);
   if (Number.isNaN(date.getTime())) return;
-  const text = formatTime(element, date, now);
-  const title = element.dataset.format ? `${absolute.format(date)}, ${formatUtc(date)}` : formatUtc(date);
+  const label = element.dataset.label ? `${element.dataset.label}, ` : "";
+  const text = label + formatTime(element, date, now);
+  const hasLocal = element.dataset.format || label;
+  const title = `${label}${hasLocal ? `${absolute.format(date)}, ` : ""}${formatUtc(date)}`;
   // Only what differs, because each change is observed again.
   if (element.textContent !== text) element.textContent = text;
   if (element.title !== title) element.title = title;

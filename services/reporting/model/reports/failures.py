@@ -7,7 +7,7 @@ from datetime import datetime
 
 from services.reporting.model.app_failures import AppFailure
 from services.reporting.model.attempts import BuildRef
-from services.reporting.model.snapshots import BuildSnapshot
+from services.reporting.model.snapshots import BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import FailureKey, Group, GroupKey
 from services.reporting.model.triages import FailureState, TriageSnapshot
 from services.reporting.model.variants import KnownVariants, test_of
@@ -39,15 +39,15 @@ class FailureCount:
 class FailureReport:
     """A group of failures and where they occurred: by test, by build, and by the label of the variant.
 
-    `names` are those of tests, `known_builds` the copies of builds, by id, as far as they are known. `counted_all`:
-    whether none were left out.
+    `known_tests` and `known_builds` are the copies of both, by id, as far as they are known. `counted_all`: whether
+    none were left out.
     """
 
     listed: ListedFailure
     tests: Mapping[str, FailureCount]
     builds: Mapping[str, FailureCount]
     variants: Mapping[str, int]
-    names: Mapping[str, str]
+    known_tests: Mapping[str, TestSnapshot]
     known_builds: Mapping[str, BuildSnapshot]
     counted_all: bool
 

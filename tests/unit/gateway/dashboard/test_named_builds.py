@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from services.gateway.dashboard import app_names
 from services.gateway.dashboard.app_names import AppNames
+from services.gateway.dashboard.moments import mark_moments
 
 TEMPLATES = Path(app_names.__file__).parent / "templates"
 TEMPLATE = """{% from "macros.html" import builds_of %}{% from "branch_macros.html" import branch_app %}
@@ -22,6 +23,7 @@ def test_builds_beyond_those_that_are_named(number: int, others: str, end: str, 
     builds = [{"app_id": "a", "app_name": "Shop", "build_id": f"{each}", "version": "1"} for each in range(number)]
     execution: Any = {"builds": builds, "completed_at": "2026-05-01T00:00:00Z"}
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
+    environment.filters["moments"] = mark_moments
     text = environment.from_string(TEMPLATE).render(execution=execution, names=AppNames([], 0))
     first, named, link = text.split("|")
     assert (others in first, ("more" in first) == bool(others)) == (True, True)
