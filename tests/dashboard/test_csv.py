@@ -41,4 +41,4 @@ async def test_lists_have_a_file_with_what_their_filters_show(member: Visitor, w
 async def test_a_file_of_what_cannot_be_read_is_a_page_that_says_so(member: Visitor, world: World) -> None:
     await member.open("/executions?format=csv&status=nothing")
     await expect(member.page.get_by_role("heading", level=1)).to_be_visible()
-    await expect(member.page.get_by_role("main")).to_contain_text("status")
+    await expect(member.page.get_by_role("main")).to_contain_text('"Status" must be')
