@@ -63,16 +63,18 @@ async def test_selected_tests_run_on_the_build_that_is_chosen(member: Visitor, w
     for version in ("1.0.0", "1.1.0"):
         await world.build(app, version)
     tests = [await world.test(name=name, app=app) for name in ("Basket", HOSTILE)]
+    gone = await world.test(name="Gone")
     await member.open("/tests")
     page = member.page
     await page.get_by_label("Select all tests on this page").focus()
     await page.keyboard.press("Space")
-    await expect(page.get_by_text("2 selected")).to_be_visible()
+    await expect(page.get_by_text("3 selected")).to_be_visible()
     await page.set_viewport_size({"width": 390, "height": 844})
     await page.get_by_text("Select all", exact=True).click()
     await expect(page.get_by_role("group", name="Selected tests")).to_be_hidden()
     await page.get_by_text("Select all", exact=True).click()
     await page.set_viewport_size({"width": 1280, "height": 800})
+    assert (await api.delete(f"/tests/{gone['id']}")).status == 204
     assert await defects_shown(member) == {}
     dialog = await open_dialog(page, "Run")
     await dialog.get_by_role("button", name="Run").click()
@@ -82,6 +84,11 @@ async def test_selected_tests_run_on_the_build_that_is_chosen(member: Visitor, w
     await expect(dialog.get_by_text("This app has no build yet, so nothing can run")).to_be_visible()
     await dialog.get_by_label("App").select_option(label="Shop")
     await dialog.get_by_label("Build").select_option("1.0.0")
+    await dialog.get_by_role("button", name="Run").click()
+    await expect(dialog.get_by_text("Deleted meanwhile: Gone. Clear them")).to_be_visible()
+    await dialog.get_by_role("button", name="Cancel").click()
+    await page.get_by_label("Select Gone").uncheck()
+    dialog = await open_dialog(page, "Run")
     await dialog.get_by_role("button", name="Run").click()
     await page.wait_for_url(f"{member.url}/executions/*")
     runs = created(await api.get(f"/executions/{page.url.rpartition('/')[2]}/runs"))["items"]

@@ -118,6 +118,13 @@ async def test_a_workflow_runs_on_the_build_that_is_chosen(member: Visitor, worl
     await expect(page.locator("#version-error")).to_contain_text("upload one on the page of the app")
     await page.get_by_label("App", exact=True).select_option(label="Shop")
     await expect(page.get_by_label("Build", exact=True)).to_have_value("1.1.0")
+    gone = await world.build(app, "1.2.0")
+    await page.get_by_label("App", exact=True).select_option(label="Empty")
+    await page.get_by_label("App", exact=True).select_option(label="Shop")
+    await page.get_by_label("Build", exact=True).select_option("1.2.0")
+    assert (await api.delete(f"/apps/builds/{gone['id']}")).status == 204
+    await page.get_by_role("button", name="Start").click()
+    await expect(page.locator("#version-error")).to_contain_text("it was deleted or renamed")
     await page.get_by_label("Build", exact=True).select_option("1.0.0")
     await expect(page.get_by_text("1 test will run on Shop 1.0.0")).to_be_visible()
     await page.get_by_label("Variables").fill("USER ada")
@@ -140,7 +147,8 @@ async def test_a_workflow_runs_on_the_build_that_is_chosen(member: Visitor, worl
     ("name", "value", "sentence"),
     [
         ("tags", "x" * 150, '"Tests with a tag, too" has at most 100 characters: make it shorter.'),
-        ("env", f"A={'x' * 9000}", "has 9000 bytes; at most 8192 are allowed"),
+        ("env", f"A={'x' * 9000}", '"Variables" has 9000 bytes; at most 8192 are allowed'),
+        ("env", "A={secret: a b}", "Write the name of a secret as {secret: name}"),
         ("max_parallel", "1.5", '"Runs at a time" must be a whole number.'),
         ("llm_config.primary_model", "x" * 300, "has at most 200 characters: make it shorter."),
     ],

@@ -180,15 +180,16 @@ def _apart(request: web.Request, branch: Json, executions: Json) -> tuple[Json, 
     if chosen is None or chosen not in several:
         return branch, executions, {"several": several, "chosen": None, "undecided": True}
     values = {"several": several, "chosen": chosen, "undecided": False}
-    return of_repository(branch, chosen), executions_of(executions, chosen), values
+    its_executions = executions_of(executions, chosen)
+    return of_repository(branch, chosen, its_executions), its_executions, values
 
 
 def sharing_build(branches: Sequence[Json], branch: Json, build: Json) -> Sequence[Json]:
     """Those of these branches, and pull requests of other branches, whose runs tested the build, too: a build has one
     result for each test, that of the newest run.
     """
-    source = _source_of(branch)
-    others = (each for each in branches if _source_of(each) != source)
+    own = (_source_of(branch), (branch["kind"], branch["name"]))
+    others = (each for each in branches if _source_of(each) not in own and (each["kind"], each["name"]) not in own)
     return [each for each in others if build["build_id"] in {tested["build_id"] for tested in each["builds"]}]
 
 

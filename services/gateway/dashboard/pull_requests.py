@@ -22,14 +22,16 @@ def repository_name(text: str | None) -> str | None:
     return repository_url(text) or text or None
 
 
-def of_repository(pull_request: Json, repository: str) -> Json:
-    """The pull request with its builds of this repository, without those of unknown ones, and without what the newest
-    run of the number says if that is of another one.
+def of_repository(pull_request: Json, repository: str, executions: Json) -> Json:
+    """The pull request with its builds of this repository, without those of unknown ones; the rest is what the newest
+    of these executions of it says. `is_last_known`: there is one, so `last_run_at` and `last_execution_id` are its own.
     """
     builds = [each for each in pull_request["builds"] if repository_name(each["repository"]) == repository]
-    is_newest = repository_name(pull_request["repository"]) == repository
-    own = {} if is_newest else {"head_branch": None, "commit_sha": None, "ci_system": None, "repository": repository}
-    return {**pull_request, **own, "builds": builds}
+    newest = next(iter(executions["items"]), None)
+    ci = newest["ci"] if newest else {}
+    last = {"last_run_at": newest["created_at"], "last_execution_id": newest["id"]} if newest else {}
+    named = {"head_branch": ci.get("branch"), "commit_sha": ci.get("commit_sha"), "ci_system": ci.get("system")}
+    return {**pull_request, **named, **last, "repository": repository, "builds": builds, "is_last_known": bool(newest)}
 
 
 def executions_of(executions: Json, repository: str) -> Json:

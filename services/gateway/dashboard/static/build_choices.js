@@ -39,6 +39,13 @@ export function refuseWithoutBuild(apps, builds) {
   throw Object.assign(new Error(message), { fields: { [builds.name]: message } });
 }
 
+/** What a start was refused for, beside the build if that was deleted meanwhile, else beside the app. */
+export function placeRefusal(error, apps, builds) {
+  const isOfBuild = (error.issues ?? []).some(({ path }) => path.endsWith(".pinned_version"));
+  const message = isOfBuild ? `${error.message}: it was deleted or renamed. Choose another build.` : error.message;
+  return Object.assign(new Error(message), { fields: { [isOfBuild ? builds.name : apps.name]: message } });
+}
+
 /** Whether something can run on the app that is chosen. */
 export function hasBuild(apps, builds) {
   const { current, web } = apps.selectedOptions[0].dataset;

@@ -1,7 +1,8 @@
 // Actions for the tests or runs of a page that are selected. What changes tests is a call for each, which is safe to repeat; those
 // that failed are named, and stay selected.
 import { call, exchange } from "./api.js";
-import { followApp, refuseWithoutBuild, versionOf } from "./build_choices.js";
+import { followApp } from "./build_choices.js";
+import { startSelected, wrong } from "./bulk_start.js";
 import { allow, go, refuseUnreadable, runOnce, submitOnce } from "./forms.js";
 import { refresh } from "./refresh.js";
 import { select, selected, selectionPart, startSelection } from "./selection.js";
@@ -33,7 +34,7 @@ function startBulk() {
 const ACTIONS = {
   quarantine: (form) => quarantine(form),
   tag: (form) => changeTags(form),
-  run: (form) => run(form),
+  run: (form) => startSelected(form),
 };
 
 async function quarantine(form) {
@@ -68,23 +69,6 @@ async function saveTags(path, change) {
       if (error.status !== 412 || left <= 1) throw error;
     }
   }
-}
-
-async function run(form) {
-  const { app, version } = form.elements;
-  const option = app.selectedOptions[0];
-  if (!option?.value) throw wrong("app", "Choose the app on which they run.");
-  refuseWithoutBuild(app, version);
-  const field = option.parentElement.label === "iOS" ? "ios_build" : "android_build";
-  const tests = selected().map(({ id }) => ({ test_id: id }));
-  const build = { app_id: app.value, pinned_version: versionOf(version) };
-  const body = { name: `${tests.length} selected tests`, tests, build_config: { [field]: build }, override_build_config: true };
-  try {
-    go("/executions/{id}", await call("POST", "/api/v1/executions", body));
-  } catch (error) {
-    throw wrong("app", error.message);
-  }
-  return false;
 }
 
 /** The runs that are selected, again. */
@@ -133,10 +117,6 @@ function showProblems(problems) {
     item.append(text, `: ${message}`);
     return item;
   }));
-}
-
-function wrong(field, message) {
-  return Object.assign(new Error(message), { fields: { [field]: message } });
 }
 
 startBulk();

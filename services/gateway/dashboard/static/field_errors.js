@@ -25,7 +25,7 @@ export function sentenceOf(field, message, kind) {
   if (!label || !kind || (kind === "missing" && !message.startsWith(MISSING))) return message;
   if (kind.startsWith("datetime_")) return SENTENCES.timezone_aware(label);
   const sentence = SENTENCES[kind]?.(label, message.match(/\d+/)?.[0]);
-  return sentence ?? (/^(must|needs) /.test(message) ? `"${label}" ${message}.` : message);
+  return sentence ?? (/^(must|needs|has) /.test(message) ? `"${label}" ${message}.` : message);
 }
 
 /** What an error says of the field of a form, or of a part of it: its message and its kind; undefined if nothing. */

@@ -20,6 +20,7 @@ function valueOf(text) {
   const secret = SECRET.exec(text);
   if (secret) return { secret: secret[1] };
   if (!text.startsWith("{")) return text;
+  if (/^\{\s*secret\s*:/.test(text)) throw refusal("Write the name of a secret as {secret: name}, with letters, digits and . _ -");
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,6 @@
 // Starts a workflow on the build that is chosen, and says before what will run: <form data-starts="ID" data-total="3">.
 import { call } from "./api.js";
-import { followApp, hasBuild, refuseWithoutBuild, versionOf } from "./build_choices.js";
+import { followApp, hasBuild, placeRefusal, refuseWithoutBuild, versionOf } from "./build_choices.js";
 import { allow, go, show, submitOnce } from "./forms.js";
 import { showToast } from "./toast.js";
 import { parseVariables } from "./variable_lines.js";
@@ -48,8 +48,17 @@ function tests(count) {
 async function start(form) {
   const env = parseVariables(form.elements.env.value);
   const body = { workflow_id: form.dataset.starts, ...(env && { run_config: { env } }), ...buildOf(form) };
-  go("/executions/{id}", await call("POST", PATH, body));
+  try {
+    go("/executions/{id}", await call("POST", PATH, body));
+  } catch (error) {
+    throw isOfChoices(error) ? placeRefusal(error, form.elements.app, form.elements.version) : error;
+  }
   return false;
+}
+
+/** Whether what was refused is the app or the build. */
+function isOfChoices({ issues = [] }) {
+  return issues.some(({ path }) => path.startsWith("build_config."));
 }
 
 function buildOf(form) {

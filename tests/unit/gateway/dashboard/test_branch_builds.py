@@ -21,6 +21,8 @@ def test_other_branches_with_runs_on_the_build_are_named_but_not_its_own_pull_re
     assert sharing_build(known, pay, build) == [main, other, nameless, fix]
     pull_request = branch("pull_request", "7", "3", head="pay")
     assert sharing_build([pay, own, main], pull_request, build) == [main]
+    elsewhere = branch("pull_request", "7", "3", head="of another repository")
+    assert sharing_build([elsewhere, main], pull_request, build) == [main]
 
 
 def test_the_base_is_the_newest_build_before_it_that_may_have_a_verdict() -> None:
