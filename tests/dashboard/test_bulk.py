@@ -9,6 +9,7 @@ from tests.dashboard.pages import HOSTILE, defects_shown
 from tests.e2e.client import Api, created
 from tests.e2e.test_gate import Ci
 from tests.e2e.world import World
+from tests.eventually import eventually
 
 # As a live update does it.
 MORPH = "import(document.querySelector('link[href*=refresh]').href).then(({morph}) => morph(['execution']))"
@@ -112,7 +113,12 @@ async def test_selected_tests_of_the_matrix_are_quarantined_and_run_on_its_app(
     await dialog.get_by_label("Reason").fill("Waits for SHOP-1")
     await dialog.get_by_role("button", name="Quarantine").click()
     await expect(page.get_by_text("2 tests are in quarantine")).to_be_visible()
-    await expect(page.get_by_role("grid").get_by_text("quarantined")).to_have_count(2)
+
+    async def are_marked() -> bool:  # the matrix is a report, which learns of them a moment later
+        await member.open(f"/apps/{app['id']}/matrix")
+        return await page.locator("tbody .badge.quarantined").count() == 2
+
+    await eventually(are_marked)
     await page.locator(".cell[tabindex='0']").focus()
     await page.keyboard.press("ArrowDown")
     await expect(page.locator("tbody tr:nth-child(2) .cell")).to_be_focused()
