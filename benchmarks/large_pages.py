@@ -1,4 +1,7 @@
-"""Every page of the dashboard on the data of `python -m examples.large`: its weight, and how soon it is usable."""
+"""Every page of the dashboard on the data of `python -m examples.large`: its weight, and how soon it is usable.
+
+The goal for the time is that with the files of all pages in the cache.
+"""
 
 import inspect
 import os
@@ -18,7 +21,7 @@ from benchmarks.page_weights import Weights, fresh_page, watch
 from deploy.screenshots import chromium, sign_in
 from examples.client import Client
 from examples.large.embedded import EmbeddedStack, Unusable
-from services.gateway.dashboard.routes import dashboard_routes
+from services.gateway.dashboard import routes
 
 ROUNDS, COLD_ROUNDS = 5, 3
 MOST_KIB, MOST_MS = 200, 300
@@ -43,15 +46,16 @@ async def main(stack: EmbeddedStack) -> None:
         context = await browser.new_context()
         await sign_in(await context.new_page(), stack.url, organisation.api_key)
         print(f"Goals: {MOST_KIB} KiB, {MOST_MS} ms.\n")
-        print("| page | status | HTML, KiB | HTML + CSS + JS, KiB | all, KiB | server, ms | interactive, ms | goals |")
-        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+        sizes = "HTML, KiB | HTML + CSS + JS, KiB | all, KiB"
+        print(f"| page | status | {sizes} | server, ms | interactive, ms | with cache, ms | goals |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
         for template in page_templates():
             print(await _row(browser, context, stack.url, template, examples))
 
 
 def page_templates() -> list[str]:
     """The paths of all pages, as the routes spell them; at the end an empty one, which says what the machine needs."""
-    return [*_PAGE.findall(inspect.getsource(dashboard_routes)), "/docs", EMPTY]
+    return [*_PAGE.findall(inspect.getsource(routes)), "/docs", EMPTY]
 
 
 async def example_values(client: Client) -> dict[str, str]:
@@ -91,17 +95,21 @@ def filled_path(template: str, examples: Mapping[str, str]) -> str | None:
 async def _row(browser: Browser, context: BrowserContext, url: str, template: str, examples: Mapping[str, str]) -> str:
     path = filled_path(template, examples)
     if path is None:
-        return f"| {template} | no example of its parameters | | | | | | |"
+        return f"| {template} | no example of its parameters | | | | | | | |"
     status, server = await _server_time(context, url + path)
-    weights, times = Weights(), []
+    async with fresh_page(browser, context, f"{url}{EMPTY}") as page:
+        weights = await _weights(page, url + path)
+    cold, cached = [], []
     for _ in range(COLD_ROUNDS):
         async with fresh_page(browser, context, f"{url}{EMPTY}") as page:
-            weights = await _weights(page, url + path)
-            times.append(await _interactive(page))
-    interactive, kib = statistics.median(times), weights.code / 1024
-    missed = [name for name, is_missed in (("weight", kib > MOST_KIB), ("time", interactive > MOST_MS)) if is_missed]
+            cold.append(await _interactive(page, url + path))
+            cached.append(await _interactive(page, url + path))
+    first, again, kib = statistics.median(cold), statistics.median(cached), weights.code / 1024
+    missed = [name for name, is_missed in (("weight", kib > MOST_KIB), ("time", again > MOST_MS)) if is_missed]
     sizes = f"{weights.html / 1024:.1f} | {kib:.1f} | {weights.bytes / 1024:.1f}"
-    return f"| {template} | {status} | {sizes} | {server:.0f} | {interactive:.0f} | {', '.join(missed) or 'met'} |"
+    return (
+        f"| {template} | {status} | {sizes} | {server:.0f} | {first:.0f} | {again:.0f} | {', '.join(missed) or 'met'} |"
+    )
 
 
 async def _server_time(context: BrowserContext, address: str) -> tuple[int, float]:
@@ -119,17 +127,23 @@ async def _server_time(context: BrowserContext, address: str) -> tuple[int, floa
 
 
 async def _weights(page: Page, address: str) -> Weights:
-    """What the page loads. One that follows what changes is never idle: it is not waited for longer than 3 s."""
+    """What the page loads."""
     session = await page.context.new_cdp_session(page)
     weights = Weights()
     await watch(session, weights)
-    await page.goto(address, wait_until="load")
-    with suppress(Error):
-        await page.wait_for_load_state("networkidle", timeout=3_000)
+    await _open(page, address)
     return weights
 
 
-async def _interactive(page: Page) -> float:
+async def _interactive(page: Page, address: str) -> float:
     """Milliseconds from the request until all modules have run: they do before the end of DOMContentLoaded."""
+    await _open(page, address)
     entry: Any = await page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
     return float(entry)
+
+
+async def _open(page: Page, address: str) -> None:
+    """Load the page. One that follows what changes is never idle: it is not waited for longer than 3 s."""
+    await page.goto(address, wait_until="load")
+    with suppress(Error):
+        await page.wait_for_load_state("networkidle", timeout=3_000)
