@@ -812,6 +812,7 @@ class FailureTest(TypedDict):
     last_seen_at: str | None
     run_id: str
     execution_id: str
+    deleted: bool
 
 
 class FailureBuild(TypedDict):
@@ -821,6 +822,7 @@ class FailureBuild(TypedDict):
     count: int
     first_seen_at: str | None
     last_seen_at: str | None
+    deleted: bool
 
 
 class FailureVariant(TypedDict):

@@ -76,7 +76,9 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     async def GetAppWorkspace(
         self, request: reports_pb2.GetAppWorkspaceRequest, context: Any
     ) -> reports_pb2.AppWorkspace:
-        workspace = await self._apps.workspace(request.app_id.lower(), request.trend_days, _revision(request))
+        workspace = await self._apps.workspace(
+            request.app_id.lower(), request.trend_days, _revision(request), build_id=request.build_id.lower() or None
+        )
         return workspace_message(workspace)
 
     async def GetTestMatrix(self, request: reports_pb2.GetTestMatrixRequest, context: Any) -> reports_pb2.TestMatrix:

@@ -109,7 +109,7 @@ async def show_build(request: web.Request) -> Values:
     of_build = {"version_id": request.match_info["build_id"]}
     build, workspace, builds, (runs, has_runs), gate, comparison = await asyncio.gather(
         read(request, "GetBuild", **of_build),
-        read(request, "GetAppWorkspace"),
+        read(request, "GetAppWorkspace", build_id=request.match_info["build_id"]),
         read(request, "ListBuilds", page_size=MAX_BASES),
         _read_runs(request, of_build),
         read_part("gate", read(request, "GetBuildGate", **of_build, **named)),
@@ -117,12 +117,11 @@ async def show_build(request: web.Request) -> Values:
     )
     if build["app_id"] != workspace["app"]["id"]:
         raise HttpError(404, "Build not found", "BUILD_NOT_FOUND")
-    health = next((each for each in workspace["build_health"] if each["build_id"] == build["id"]), None)
     return {
         "app": workspace["app"],
         "build": build,
         "sha256": build["artifact_url"].rpartition("/")[2] if build["download_url"] else None,
-        "health": health,
+        "health": next(iter(workspace["build_health"]), None),
         "builds": builds,
         "runs": runs,
         "has_runs": has_runs,

@@ -74,22 +74,27 @@ class AppReports:
         fields = await self._read.counters(names)
         return await list_in_turns(apps.app_stats(fields, app_id, today) for app_id in app_ids)
 
-    async def workspace(self, app_id: str, trend_days: int, min_revision: int | None = None) -> apps.ReportedWorkspace:
-        """Stats, the trend of exactly `trend_days` days, and the health of the newest 50 builds.
+    async def workspace(
+        self, app_id: str, trend_days: int, min_revision: int | None = None, *, build_id: str | None = None
+    ) -> apps.ReportedWorkspace:
+        """Stats, the trend of exactly `trend_days` days, and the health of the newest 50 builds, or of this one alone.
 
         Raises:
             NotFound: it does not exist.
         """
         app = await self._known.get(app_id, min_revision)
         async with self._turns.take():
-            return await self._workspace(app_id, app, trend_days)
+            return await self._workspace(app_id, app, trend_days, build_id)
 
-    async def _workspace(self, app_id: str, app: AppSnapshot | None, trend_days: int) -> apps.ReportedWorkspace:
+    async def _workspace(
+        self, app_id: str, app: AppSnapshot | None, trend_days: int, build_id: str | None
+    ) -> apps.ReportedWorkspace:
         today = self._clock.now().date()
         days = counters.last_days(today, trend_days)
-        builds, attached = await asyncio.gather(
-            self._read.builds(app_id, RowPage(0, apps.BUILDS_SHOWN)), self._attached(app_id)
+        newest, attached = await asyncio.gather(
+            self._read.builds(app_id, RowPage(0, 1 if build_id else apps.BUILDS_SHOWN)), self._attached(app_id)
         )
+        builds = await self._build(app_id, build_id) if build_id else newest
         ids = [build.build_id for build in builds]
         names = {*apps.stats_counters(app_id, today), *counters.months(app_id, days)}
         variants = await self._read.variants(app_id, _test_ids(attached.attachments))
@@ -97,13 +102,18 @@ class AppReports:
             self._read.counters(names),
             self._read.counters([counters.build(build_id) for build_id in ids], apps.BUILD_FIELDS),
             self._read.verdicts(app_id, ids, variants.of_tests(_test_ids(attached.attachments))),
-            self._targets(app_id, app, builds, attached),
+            self._targets(app_id, app, newest, attached),
             self._read.build_sources(app_id, ids),
         )
         health = apps.build_health(
             builds, counted, verdicts, attachments=attached.attachments, targets=app_targets, sources=sources
         )
         return apps.ReportedWorkspace(apps.app_stats(fields, app_id, today), apps.trend(fields, app_id, days), health)
+
+    async def _build(self, app_id: str, build_id: str) -> Sequence[BuildSnapshot]:
+        """This build; empty if the app has none of this id that is not deleted."""
+        builds = (await self._read.builds_by_id([build_id])).values()
+        return [build for build in builds if build.app_id == app_id and not build.deleted]
 
     async def matrix(self, app_id: str, page: RowPage, min_revision: int | None = None) -> Matrix:
         """A page of builds, with a row for each test attached or seen on them.

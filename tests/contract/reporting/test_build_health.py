@@ -1,6 +1,7 @@
 """Build health: the newest builds, what ran on them, and how far the attached tests cover them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -35,6 +36,19 @@ async def test_at_most_50_builds_are_shown(story: StoredStory) -> None:
         story.build(f"1.{number}")
     health = await health_of(story)
     assert (len(health), health[0].build.version, health[-1].build.version) == (50, "1.50", "1.1")
+
+
+async def test_the_health_of_one_build_is_that_among_all_however_old_it_is(story: StoredStory) -> None:
+    story.attach("t")
+    build = story.build("1.0")
+    story.run("t", build, "failed")
+    (among_all,) = await health_of(story)
+    for number in range(50):
+        story.build(f"2.{number}")
+    assert (await story.apps.workspace(APP, 7, build_id=build.id)).build_health == [
+        replace(among_all, coverage_rate=0.0)
+    ]
+    assert (await story.apps.workspace(APP, 7, build_id="of-another-app")).build_health == []
 
 
 async def test_runs_are_counted_by_how_they_ended(story: StoredStory) -> None:
