@@ -56,8 +56,10 @@ async def test_a_page_is_one_request_and_reads_each_resource_once(client: Client
     assert (answer.status, answer.headers["RateLimit-Remaining"]) == (200, "8")
     assert "1 test blocks" in text(answer)
     calls = [call for call in backends.calls if call.method != "VerifyApiKey"]
-    read_once = ["BatchGetExecutions", "GetCurrentApiKey", "GetGate", "ListApps", "ListExecutions", "ListRuns"]
-    assert sorted(call.method for call in calls) == read_once
+    read_once = ["BatchGetExecutions", "GetCurrentApiKey", "GetGate", "ListApps", "ListRuns"]
+    assert sorted(call.method for call in calls if call.method != "ListExecutions") == read_once
+    related = {(each.rerun_of, each.superseded_by) for each in backends.requests("ListExecutions")}
+    assert (len(calls), related) == (len(read_once) + 2, {(EXECUTION, ""), ("", EXECUTION)})
     assert {call.caller.request_id for call in calls} == {"page-1"}
     assert (backends.requests("GetGate")[0].min_ended_runs, backends.requests("GetGate")[0].total_runs) == (3, 3)
     assert (counted(page), counted(resource)) == (before[0] + 1, before[1])
