@@ -393,11 +393,11 @@ async def test_a_replacement_is_verified_by_a_run_and_accepted(member: Visitor, 
 
 
 async def test_lines_of_the_log_stand_beside_their_step(member: Visitor, world: World) -> None:
-    """By their time; a line without one belongs to the line before it."""
+    """By their time; a line without one belongs to the line before it. Steps may begin in the same millisecond."""
     execution, _ = await on_build(world, ONE_SCREEN, *STEPS, run_config={"execution_mode": {"retries": 0}})
     run = await world.only_run(await world.ended(execution))
     page, steps = member.page, run["attempts"][0]["steps"]
-    log = f"{steps[0]['started_at']} INFO first\n{steps[2]['started_at']} WARN third\n  more\n"
+    log = f"2026-01-01T00:00:00Z INFO first\n{steps[2]['started_at']} WARN third\n  more\n"
     await page.route(re.compile(r"artifacts/attempt-1-log.txt$"), lambda route: route.fulfill(body=log))
     await member.open(f"/executions/{execution}/runs/{run['id']}#step-3")
     await page.get_by_text("Log at this step").click()
