@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mobiletest_cli.api import Api
 from mobiletest_cli.errors import NOT_FOUND, USAGE, CliError
@@ -27,6 +27,29 @@ class Change:
 
     def __str__(self) -> str:
         return f"pull request {self.name}" if self.is_pull_request else f'branch "{self.name}"'
+
+
+class ChosenBuilds(NamedTuple):
+    """The ids of a build and of its base, None if the server is to choose that; other branches that tested it."""
+
+    build_id: str
+    base_id: str | None = None
+    sharing: Sequence[str] = ()
+
+
+def choose_builds(
+    api: Api, app_id: object, branch: str | None, pr_number: int | None, base_branch: str | None
+) -> ChosenBuilds:
+    """What says what is broken on a branch or a pull request; on the app's newest build with a verdict without them.
+
+    Raises:
+        CliError: as `newest_tested_build` and `compared_builds`.
+    """
+    if branch is None and pr_number is None:
+        return ChosenBuilds(newest_tested_build(api, app_id))
+    change = Change(str(branch or pr_number), pr_number is not None)
+    build_id, base_id = compared_builds(api, app_id, change, base_branch)
+    return ChosenBuilds(build_id, base_id, sharing_branches(api, app_id, change, build_id))
 
 
 def newest_tested_build(api: Api, app_id: object) -> str:

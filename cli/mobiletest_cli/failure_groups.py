@@ -12,8 +12,6 @@ from mobiletest_cli.errors import USAGE, CliError
 if TYPE_CHECKING:
     from mobiletest_cli.api_types import FailureTriage
 
-# The words of the API.
-STATES = ("open", "known", "fixed")
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mobiletest_cli.context import Context, app_option, command
+
+if TYPE_CHECKING:
+    from mobiletest_cli.branches import ChosenBuilds
 
 AppArgument = Annotated[str | None, typer.Argument(metavar="[APP]", help="App, by name or id; --app names it, too.")]
 _REASON_LENGTH, _COMMIT_LENGTH, _BRANCHES_SHOWN = 120, 9, 3
@@ -170,23 +173,15 @@ def compare(
     )
 
 
-def _compared(
-    context: Context, wanted: ComparedBuilds, build: str | None, base_branch: str | None
-) -> tuple[str, str | None, list[str]]:
-    """The ids of the build and of its base, None if the server is to choose that; other branches that tested it."""
-    from mobiletest_cli import branches
+def _compared(context: Context, wanted: ComparedBuilds, build: str | None, base_branch: str | None) -> ChosenBuilds:
+    from mobiletest_cli.branches import ChosenBuilds, choose_builds
     from mobiletest_cli.errors import USAGE, CliError
 
     if sum(each is not None for each in (build, wanted.branch, wanted.pr)) > 1:
         raise CliError("give one of a build, --branch and --pr", USAGE, "mobiletest compare --help")
     if build is not None:
-        return _build_id(context, wanted.app, build), None, []
-    app_id = context.find_app(wanted.app)["id"]
-    if wanted.branch is None and wanted.pr is None:
-        return branches.newest_tested_build(context.api, app_id), None, []
-    change = branches.Change(str(wanted.branch or wanted.pr), wanted.pr is not None)
-    build_id, base_id = branches.compared_builds(context.api, app_id, change, base_branch)
-    return build_id, base_id, branches.sharing_branches(context.api, app_id, change, build_id)
+        return ChosenBuilds(_build_id(context, wanted.app, build))
+    return choose_builds(context.api, context.find_app(wanted.app)["id"], wanted.branch, wanted.pr, base_branch)
 
 
 def _build_id(context: Context, app: str | None, wanted: str) -> str:

@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field
 
 from mobiletest_cli import branches, lookup, presentation
 from mobiletest_cli.api import Api
-from mobiletest_cli.branches import Change
 from mobiletest_cli.classifications import classify_test
 from mobiletest_cli.errors import INVALID_FILE, CliError
 from mobiletest_cli.mcp_server import summaries
@@ -189,28 +188,17 @@ class ReadTools:
         base_branch = self._files.base_branch
         if sum(each is not None for each in (build, branch, pr_number)) > 1:
             raise CliError("give one of build, branch and pr_number", INVALID_FILE)
-        more: Answer = {}
         if build is not None:
-            build_id, base_id = identify(build), None
+            chosen = branches.ChosenBuilds(identify(build))
         else:
-            change = Change(str(branch or pr_number), pr_number is not None) if branch or pr_number else None
-            build_id, base_id, more = self._newest_build(lookup.find_app(self._api, app)["id"], change, base_branch)
-        if base:
-            base_id = identify(base)
-        compared = self._api.get(f"apps/builds/{build_id}/compare", base=base_id, base_branch=base_branch)
+            app_id = lookup.find_app(self._api, app)["id"]
+            chosen = branches.choose_builds(self._api, app_id, branch or None, pr_number or None, base_branch)
+        base_id = identify(base) if base else chosen.base_id
+        compared = self._api.get(f"apps/builds/{chosen.build_id}/compare", base=base_id, base_branch=base_branch)
         lists = ("newly_failing", "never_passed", "not_run_before", "still_failing", "fixed", "flaky", "not_run")
         names = {name: [test["test_name"] for test in compared[name][:100]] for name in lists}
+        more = {"also_tested_by": chosen.sharing[:10]} if chosen.sharing else {}
         return {"build": compared["build"]["version"], "base": compared["base"]["version"], **names, **more}
-
-    def _newest_build(
-        self, app_id: object, change: Change | None, base_branch: str | None
-    ) -> tuple[str, str | None, Answer]:
-        """The build that says what is broken, its base if that is known, and which other branches tested it."""
-        if change is None:
-            return branches.newest_tested_build(self._api, app_id), None, {}
-        build_id, base_id = branches.compared_builds(self._api, app_id, change, base_branch)
-        sharing = branches.sharing_branches(self._api, app_id, change, build_id)
-        return build_id, base_id, {"also_tested_by": sharing[:10]} if sharing else {}
 
     def get_coverage(self, app: AppName) -> Answer:
         """Show which tests of an app have not been run, or have not passed, on the version that they are for."""
