@@ -134,16 +134,15 @@ async def show_pull_request(request: web.Request) -> Values:
 async def _show(request: web.Request, kind: str, name: str) -> Values:
     base_branch = base_branch_of(request).get("base_branch", USUAL_BASE)
     its_executions = {"pr_number": name} if kind == "pull_request" else {"branch": name, "exact": "true"}
-    workspace, named, base, newest = await asyncio.gather(
+    workspace, named, base, newest, executions = await asyncio.gather(
         read(request, "GetAppWorkspace"),
         read(request, "ListAppBranches", kind=kind, name=name),
         read(request, "ListAppBranches", kind="branch", name=base_branch),
         read(request, "ListAppBranches", page_size=BRANCHES_OFFERED),
+        read(request, "ListExecutions", app_id=request.match_info["app_id"], page_size=EXECUTIONS, **its_executions),
     )
     if not named["items"]:
         raise HttpError(404, "No finished run of this app names this branch or pull request", "BRANCH_NOT_FOUND")
-    app_id = workspace["app"]["id"]
-    executions = await read(request, "ListExecutions", app_id=app_id, page_size=EXECUTIONS, **its_executions)
     branch, executions, repositories = _apart(request, named["items"][0], executions)
     tested = None if repositories["undecided"] else _newest_of([branch], workspace)
     own_base = kind == "branch" and name == base_branch

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from datetime import date, timedelta
 
+from services.gateway.dashboard import run_results
+
 FILTERS = (
     "name",
     "branch",
@@ -25,7 +27,7 @@ FILTERS = (
 )
 # Those that the form shows at once.
 USUAL = ("name", "branch", "commit_sha", "app_id", "result", "sort")
-RESULTS = ("passed", "failed", "no_verdict", "flaky", "cancelled", "running")
+RESULTS = (*run_results.RESULTS, "running")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
